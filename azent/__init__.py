@@ -1,0 +1,182 @@
+"""azent: function calling for the models that you run yourself.
+
+    import azent
+
+    def add(a: int, b: int) -> int:
+        "Add two numbers."
+        return a + b
+
+    print(azent.Agent("qwen2.5-coder:1.5b", [add]).ask("What is 2123 + 2321?").text)
+
+Names are imported when they are first used, so that `import azent` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Where each public name lives. A type checker reads the imports below instead; a test compares them.
+_HOMES = {
+    "agent": ("Agent", "select"),
+    "errors": (
+        "AzentError",
+        "BadReply",
+        "ContextTooSmall",
+        "ModelError",
+        "ModelNotFound",
+        "ModelRefused",
+        "ModelTimeout",
+        "ModelUnreachable",
+        "PromptError",
+        "ReplyBroken",
+        "SchemaError",
+        "SessionError",
+        "SettingsError",
+        "ToolFailed",
+        "ToolsFileError",
+        "UsageError",
+    ),
+    "messages": (
+        "Answer",
+        "Asking",
+        "Call",
+        "CallFinished",
+        "CallStarted",
+        "Chunk",
+        "Context",
+        "Corrected",
+        "Correction",
+        "Delta",
+        "End",
+        "Note",
+        "Problem",
+        "Question",
+        "Replied",
+        "Reply",
+        "Request",
+        "Result",
+        "Shrunk",
+        "Thinking",
+        "Usage",
+        "Warning",
+    ),
+    "models": ("Scripted", "open_model"),
+    "schema": ("function_to_json",),
+    "tools": ("ReplyReader", "Tool", "Toolbox", "read_reply", "tool"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "Answer",
+    "Asking",
+    "AzentError",
+    "BadReply",
+    "Call",
+    "CallFinished",
+    "CallStarted",
+    "Chunk",
+    "Context",
+    "ContextTooSmall",
+    "Corrected",
+    "Correction",
+    "Delta",
+    "End",
+    "ModelError",
+    "ModelNotFound",
+    "ModelRefused",
+    "ModelTimeout",
+    "ModelUnreachable",
+    "Note",
+    "Problem",
+    "PromptError",
+    "Question",
+    "Replied",
+    "Reply",
+    "ReplyBroken",
+    "ReplyReader",
+    "Request",
+    "Result",
+    "SchemaError",
+    "Scripted",
+    "SessionError",
+    "SettingsError",
+    "Shrunk",
+    "Thinking",
+    "Tool",
+    "ToolFailed",
+    "Toolbox",
+    "ToolsFileError",
+    "Usage",
+    "UsageError",
+    "Warning",
+    "function_to_json",
+    "open_model",
+    "read_reply",
+    "select",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'azent' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"azent.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from azent.agent import Agent, select
+    from azent.errors import (
+        AzentError,
+        BadReply,
+        ContextTooSmall,
+        ModelError,
+        ModelNotFound,
+        ModelRefused,
+        ModelTimeout,
+        ModelUnreachable,
+        PromptError,
+        ReplyBroken,
+        SchemaError,
+        SessionError,
+        SettingsError,
+        ToolFailed,
+        ToolsFileError,
+        UsageError,
+    )
+    from azent.messages import (
+        Answer,
+        Asking,
+        Call,
+        CallFinished,
+        CallStarted,
+        Chunk,
+        Context,
+        Corrected,
+        Correction,
+        Delta,
+        End,
+        Note,
+        Problem,
+        Question,
+        Replied,
+        Reply,
+        Request,
+        Result,
+        Shrunk,
+        Thinking,
+        Usage,
+        Warning,
+    )
+    from azent.models import Scripted, open_model
+    from azent.schema import function_to_json
+    from azent.tools import ReplyReader, Tool, Toolbox, read_reply, tool

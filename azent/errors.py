@@ -1,0 +1,139 @@
+"""Everything that azent raises on purpose.
+
+    AzentError                 the root: `except azent.AzentError` is enough for a program
+    ├── UsageError             two arguments that cannot go together, a value out of range
+    ├── SettingsError          a settings file or an environment variable that cannot be used
+    ├── SchemaError            a function or a schema that cannot be offered to a model
+    ├── ToolsFileError         a file of tools that does not import, or offers nothing
+    ├── PromptError            a prompt set that is broken or not found
+    ├── SessionError           a store of conversations that cannot be used
+    ├── ContextTooSmall        what must be sent does not fit into the model's context
+    ├── BadReply               the model could not be brought to a usable reply; carries the log
+    ├── ToolFailed             raised by the author of a tool, to speak to the model
+    └── ModelError             the model's side failed
+        ├── ModelUnreachable   nothing answers at the address
+        ├── ModelNotFound      the server does not have the model
+        ├── ModelRefused       the server answered with an error
+        ├── ModelTimeout       no reply within the time limit
+        └── ReplyBroken        the reply broke off before its end
+
+Each says what was wrong (the message), what to do about it (`hint`) and how a command ends because
+of it (`exit_code`). An error never prints and never logs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from azent.messages import Log
+
+
+class AzentError(Exception):
+    """The root of every error that azent raises on purpose."""
+
+    hint = ""
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        if hint:
+            self.hint = hint
+
+
+class UsageError(AzentError, ValueError):
+    """Arguments that cannot go together, or a value out of its range."""
+
+    exit_code = 2
+
+
+class SettingsError(AzentError):
+    """A settings file or an environment variable that cannot be used."""
+
+    exit_code = 9
+
+
+class SchemaError(AzentError):
+    """A function or a schema that cannot be offered to a model, found when it is registered."""
+
+    exit_code = 7
+
+
+class ToolsFileError(AzentError):
+    """A file of tools that does not import, or has nothing to offer."""
+
+    exit_code = 7
+
+
+class PromptError(AzentError):
+    """A prompt set that is broken or that is not there."""
+
+    hint = "`azent prompts list` shows the sets there are."
+    exit_code = 8
+
+
+class SessionError(AzentError):
+    """A store of conversations that cannot be used."""
+
+    exit_code = 10
+
+
+class ContextTooSmall(AzentError):
+    """System text, tools and the question alone do not fit into the model's context."""
+
+    hint = "Offer fewer tools, or a larger context (num_ctx)."
+    exit_code = 11
+
+
+class BadReply(AzentError):
+    """The model gave no usable reply within its budget of corrections."""
+
+    hint = "Try a larger model, fewer tools, or another prompt set; `-v` shows the replies."
+    exit_code = 6
+
+    def __init__(self, message: str, hint: str = "", log: Log = ()) -> None:
+        super().__init__(message, hint)
+        self.log = log
+
+
+class ToolFailed(AzentError):
+    """Raised by the author of a tool: the message goes to the model as it is."""
+
+
+class ModelError(AzentError):
+    """The model's side failed."""
+
+    exit_code = 5
+
+
+class ModelUnreachable(ModelError):
+    """Nothing answers at the model's address."""
+
+    hint = "Is Ollama running? Start it with `ollama serve`."
+    exit_code = 3
+
+
+class ModelNotFound(ModelError):
+    """The server does not have the model."""
+
+    exit_code = 4
+
+
+class ModelRefused(ModelError):
+    """The server answered with an error."""
+
+    def __init__(self, message: str, hint: str = "", status: int = 0) -> None:
+        super().__init__(message, hint)
+        self.status = status
+
+
+class ModelTimeout(ModelError):
+    """No reply, or no end of one, within the time limit."""
+
+    hint = "A first request loads the model, which can take minutes; raise the time limit."
+
+
+class ReplyBroken(ModelError):
+    """The stream of a reply broke off before its end; nothing of it was run."""
+
+    hint = "The server or its runner died in mid-reply, often for lack of memory; see its log."

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Where each public name lives. A type checker reads the imports below instead; a test compares them.
+# Where each public name lives. Type checkers read the imports below instead; a test compares them.
 _HOMES = {
     "agent": ("Agent", "select"),
     "errors": (

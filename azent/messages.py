@@ -317,7 +317,7 @@ def to_json(message: Message) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Message:
-    """The message that `to_json` made into `data`. Raises KeyError or TypeError on anything else."""
+    """The message that `to_json` made into `data`; KeyError or TypeError on anything else."""
     fields = {name: value for name, value in data.items() if name != "kind"}
     return _KINDS[data["kind"]](**_built(fields))
 

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages"],
     ["errors"],
-    ["schema", "settings"],
+    ["schema", "results", "settings"],
     ["validate", "prompt", "session", "models"],
     ["reply"],
     ["tools", "step"],
@@ -23,7 +23,9 @@ ROWS = [
     ["cli"],
 ]
 ROW_OF = {module: row for row, modules in enumerate(ROWS) for module in modules}
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem[0] != "_")
+FILES = sorted(
+    path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem[0] != "_"
+)
 
 
 def part_of(dotted: str) -> str | None:
@@ -56,7 +58,7 @@ def test_imports_only_from_rows_above(path: Path) -> None:
 
 
 def test_import_is_light() -> None:
-    heavy = "ollama httpx pydantic jsonschema rich typer xllamacpp anyio asyncio".split()
+    heavy = ["ollama", "httpx", "pydantic", "jsonschema", "rich", "typer", "anyio", "asyncio"]
     code = f"import sys, azent; print(*(name for name in {heavy!r} if name in sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == ""

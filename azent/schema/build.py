@@ -1,0 +1,125 @@
+"""JSON arguments in, the Python objects that the author of the function asked for out.
+
+Pydantic builds them in its strict JSON mode: by now the arguments were coerced, and a second
+coercer could only disagree with the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from azent.errors import AzentError
+from azent.messages import Context, Problem, ProblemKind
+from azent.schema.introspect import Introspected
+from azent.schema.offer import EXTRA, adapter_for, hint_of
+from azent.schema.signature import EMPTY, Kind, Parameter
+
+_UNGIVEN: Any = object()
+
+
+class InvalidArguments(AzentError):
+    """Arguments of which no objects can be built; `problem` says so in words for the model."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def build(
+    introspected: Introspected, tool_input: Mapping[str, Any], context: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The positional and the keyword arguments to call a function with.
+
+    A parameter that is absent is left to the function's own default. `context` goes to the
+    parameters annotated with `Context`, wrapped in one if it is not one. InvalidArguments: an
+    argument is missing, unknown, or not what its annotation asks for.
+    """
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for parameter in introspected.signature.parameters:
+        value = _value(introspected, parameter, tool_input, context)
+        if parameter.kind is Kind.POSITIONAL_ONLY:
+            positional.append(parameter.default if value is _UNGIVEN else value)
+        elif value is not _UNGIVEN:
+            keywords[parameter.name] = value
+    return tuple(positional), {**keywords, **_extra(introspected, tool_input)}
+
+
+def _value(
+    introspected: Introspected, parameter: Parameter, given: Mapping[str, Any], context: Any
+) -> Any:
+    if parameter.is_context:
+        return context if isinstance(context, Context) else Context(context)
+    if parameter.name in given:
+        return _built(introspected, parameter.name, hint_of(parameter), given[parameter.name])
+    if parameter.is_required:
+        raise _invalid(introspected, "missing_argument", f"$.{parameter.name} is missing")
+    if parameter.field is not None:
+        return parameter.field.get_default(call_default_factory=True, validated_data={})
+    return _UNGIVEN
+
+
+def _extra(introspected: Introspected, given: Mapping[str, Any]) -> dict[str, Any]:
+    names = {each.name for each in introspected.signature.parameters if not each.is_context}
+    unknown = given.keys() - names
+    hint = introspected.signature.extra
+    if unknown and hint is EMPTY:
+        sentence = f"$.{min(unknown)} is not a parameter; there are: {', '.join(sorted(names))}"
+        raise _invalid(introspected, "unexpected_argument", sentence)
+    return {
+        name: _built(introspected, EXTRA, hint, value, name)
+        for name, value in given.items()
+        if name in unknown
+    }
+
+
+def _built(
+    introspected: Introspected, key: str, hint: Any, value: Any, name: str | None = None
+) -> Any:
+    """One argument as a Python object."""
+    adapter = introspected.adapters.get(key)
+    if adapter is None:
+        adapter = introspected.adapters[key] = adapter_for(hint, introspected.function)
+    path = f"$.{name or key}"
+    try:
+        return adapter.validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        kind, sentence = _explained(error, path, value)
+        raise _invalid(introspected, kind, sentence) from None
+    except Exception as error:  # a validator of the author's own may raise anything
+        sentence = f"{path}: {type(error).__name__}: {error}"
+        raise _invalid(introspected, "invalid_argument", sentence) from error
+
+
+def _explained(error: ValidationError, path: str, value: Any) -> tuple[ProblemKind, str]:
+    first = error.errors(include_url=False)[0]
+    where = path + _steps(first["loc"], value)
+    is_key = bool(first["loc"]) and isinstance(first["loc"][-1], str)
+    if first["type"] == "missing" and is_key:
+        return "missing_argument", f"{where} is missing"
+    return "invalid_argument", f"{where}: {first['msg']}, not {_short(first['input'])}"
+
+
+def _steps(loc: Sequence[int | str], value: Any) -> str:
+    """A path into a value, without what pydantic adds to name a branch of a union."""
+    steps = ""
+    for index, step in enumerate(loc):
+        is_last = index == len(loc) - 1
+        if isinstance(value, dict) and (step in value or is_last):
+            steps, value = f"{steps}.{step}", value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            steps, value = f"{steps}[{step}]", value[step]
+    return steps
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _invalid(introspected: Introspected, kind: ProblemKind, sentence: str) -> InvalidArguments:
+    return InvalidArguments(Problem(kind, f"{introspected.name}: {sentence}"))

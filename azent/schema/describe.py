@@ -1,0 +1,209 @@
+"""Annotations as JSON Schemas.
+
+Plain types are looked up or put together here, since asking pydantic costs ten times as much;
+whatever else there is, pydantic describes. Both give the same schemas, and a test holds them to it.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import datetime
+import enum
+import inspect
+import pathlib
+import types
+import typing
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from azent.schema.buildable import has_plain_values, text_in
+from azent.schema.docs import parse_docs
+
+Json = dict[str, Any]
+
+_STRING: Json = {"type": "string"}
+_ARRAY: Json = {"type": "array", "items": {}}
+_PLAIN: dict[Any, Json] = {
+    Any: {},
+    object: {},
+    str: _STRING,
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    types.NoneType: {"type": "null"},
+    bytes: {**_STRING, "format": "binary"},
+    datetime.datetime: {**_STRING, "format": "date-time"},
+    datetime.date: {**_STRING, "format": "date"},
+    datetime.time: {**_STRING, "format": "time"},
+    datetime.timedelta: {**_STRING, "format": "duration"},
+    uuid.UUID: {**_STRING, "format": "uuid"},
+    pathlib.Path: {**_STRING, "format": "path"},
+    list: _ARRAY,
+    tuple: _ARRAY,
+    set: {**_ARRAY, "uniqueItems": True},
+    frozenset: {**_ARRAY, "uniqueItems": True},
+    dict: {"type": "object", "additionalProperties": True},
+}
+_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
+
+
+def plain_schema(hint: Any) -> Json | None:
+    """The schema of a type made of plain parts; None where pydantic has to be asked."""
+    if get_origin(hint) is not None:
+        make = _MAKERS.get(get_origin(hint))
+        return make(get_args(hint)) if make else None
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _enum(hint)
+    known = _PLAIN.get(hint) if isinstance(hint, collections.abc.Hashable) else None
+    return None if known is None else dict(known)
+
+
+def pydantic_schemas(adapters: Mapping[str, TypeAdapter[Any]], returned: bool = False) -> Json:
+    """An object schema with a property for each adapter, and the definitions these refer to.
+
+    `returned`: describe what comes out when a value is written as JSON, not what can be read.
+    """
+    mode: Literal["serialization", "validation"] = "serialization" if returned else "validation"
+    wanted = [(name, mode, adapter) for name, adapter in adapters.items()]
+    made, definitions = TypeAdapter.json_schemas(wanted, schema_generator=_Writer)
+    return {"properties": {name: each for (name, _), each in made.items()}, **definitions}
+
+
+# ---- plain parts ---------------------------------------------------------------------------------
+
+
+def _enum(kind: type[enum.Enum]) -> Json | None:
+    is_custom = hasattr(kind, "__get_pydantic_core_schema__") or not has_plain_values(kind)
+    return None if is_custom else _choice([member.value for member in kind])
+
+
+def _choice(values: Sequence[Any]) -> Json | None:
+    """The schema for one of these values, with their type where they share one."""
+    kinds = {_NAMES.get(type(value)) for value in values}
+    if None in kinds or not kinds:
+        return None
+    shared = {"type": kinds.pop()} if len(kinds) == 1 else {}
+    return {"enum": list(values), **shared}
+
+
+def _list(arguments: Sequence[Any]) -> Json | None:
+    items = plain_schema(arguments[0])
+    return None if items is None else {"type": "array", "items": items}
+
+
+def _set(arguments: Sequence[Any]) -> Json | None:
+    made = _list(arguments)
+    return None if made is None else {**made, "uniqueItems": True}
+
+
+def _tuple(arguments: Sequence[Any]) -> Json | None:
+    if len(arguments) == 2 and arguments[1] is ...:
+        return _list(arguments)
+    items = [plain_schema(each) for each in arguments]
+    if not items or None in items:
+        return None
+    size = len(items)
+    return {"type": "array", "prefixItems": items, "minItems": size, "maxItems": size}
+
+
+def _dict(arguments: Sequence[Any]) -> Json | None:
+    key, value = arguments
+    values = plain_schema(value) if key is str else None
+    return None if values is None else {"type": "object", "additionalProperties": values or True}
+
+
+def _union(arguments: Sequence[Any]) -> Json | None:
+    branches = [plain_schema(each) for each in arguments]
+    return {"anyOf": branches} if all(branches) else None
+
+
+def _annotated(arguments: Sequence[Any]) -> Json | None:
+    base, *metadata = arguments
+    if not all(isinstance(each, str) for each in metadata):
+        return None
+    made = plain_schema(base)
+    return None if made is None else {**made, "description": metadata[-1]}
+
+
+_MAKERS: dict[Any, Callable[[Sequence[Any]], Json | None]] = {
+    Annotated: _annotated,
+    Literal: _choice,
+    Union: _union,
+    types.UnionType: _union,
+    list: _list,
+    collections.abc.Sequence: _list,
+    collections.abc.Iterable: _list,
+    collections.abc.Collection: _list,
+    set: _set,
+    frozenset: _set,
+    collections.abc.Set: _set,
+    tuple: _tuple,
+    dict: _dict,
+    collections.abc.Mapping: _dict,
+}
+
+
+# ---- what pydantic describes ---------------------------------------------------------------------
+
+
+class _Writer(GenerateJsonSchema):
+    """Pydantic's schemas, with the texts that the authors of classes wrote for their fields."""
+
+    # A default that JSON cannot hold is left out of the schema; that is no cause for a warning.
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+
+    def model_schema(self, schema: Any) -> Json:
+        return _explained(super().model_schema(schema), schema["cls"])
+
+    def dataclass_schema(self, schema: Any) -> Json:
+        return _explained(super().dataclass_schema(schema), schema["cls"])
+
+    def typed_dict_schema(self, schema: Any) -> Json:
+        return _explained(super().typed_dict_schema(schema), schema.get("cls"))
+
+    def named_tuple_schema(self, schema: Any) -> Json:
+        return _named(super().named_tuple_schema(schema), schema["cls"])
+
+    def call_schema(self, schema: Any) -> Json:  # a NamedTuple, for older versions of pydantic
+        return _named(super().call_schema(schema), schema["function"])
+
+
+def _explained(made: Json, kind: Any) -> Json:
+    """The schema of a class with its own summary, and a text for each field that has one."""
+    docs = parse_docs(inspect.cleandoc(kind.__doc__ or "")) if kind else parse_docs("")
+    texts = {**docs.parameters, **_annotated_texts(kind)}
+    if kind and made.get("description") == inspect.cleandoc(kind.__doc__ or ""):
+        made["description"] = docs.text
+    for name, field in made.get("properties", {}).items():
+        if name in texts:
+            field.setdefault("description", texts[name])
+    return made
+
+
+def _named(made: Json, kind: Any) -> Json:
+    """The schema of a NamedTuple, each item described by its name."""
+    texts = _annotated_texts(kind)
+    names = getattr(kind, "_fields", ())
+    for name, item in zip(names, made.get("prefixItems", ()), strict=False):
+        item.setdefault("description", f"{name}: {texts[name]}" if name in texts else name)
+    return made
+
+
+def _annotated_texts(kind: Any) -> dict[str, str]:
+    """The texts in the `Annotated` hints of a class; none where these cannot be resolved."""
+    try:
+        hints = typing.get_type_hints(kind, include_extras=True)
+    except Exception:
+        return {}
+    found = {name: [text_in(each) for each in _metadata(hint)] for name, hint in hints.items()}
+    return {name: text for name, texts in found.items() for text in texts if text}
+
+
+def _metadata(hint: Any) -> tuple[Any, ...]:
+    while get_origin(hint) in (typing.Required, typing.NotRequired):
+        (hint,) = get_args(hint)
+    return getattr(hint, "__metadata__", ())

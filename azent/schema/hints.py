@@ -1,0 +1,93 @@
+"""Annotations as objects: strings and forward references looked up where their author wrote them.
+
+Names are looked up in the function's module, then in its closure, then among the locals of the
+functions around it that are still running: there a type that is local to a function is found.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """An annotation that names something which cannot be found, and why."""
+
+    annotation: Any
+    reason: str
+
+
+def resolve(annotations: Mapping[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function, with every name in them replaced by what it names.
+
+    What cannot be resolved becomes `Unresolved`; nothing is raised.
+    """
+    home = source_of(function)
+    try:
+        return _evaluated(annotations, home, _type_parameters(home))
+    except Exception:
+        names = {**local_names(home), **_type_parameters(home)}
+        return {name: _resolve_one(each, home, names) for name, each in annotations.items()}
+
+
+def source_of(function: Any) -> Any:
+    """The plain function behind a partial, a method, a wrapper, a class or a callable instance."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif isinstance(function, types.MethodType | staticmethod):
+            function = function.__func__
+        elif isinstance(function, type):
+            return vars(function).get("__init__", function)
+        elif hasattr(function, "__globals__") or isinstance(function, types.BuiltinFunctionType):
+            return function
+        else:
+            function = type(function).__call__
+            if not hasattr(function, "__globals__"):
+                return function
+
+
+def local_names(function: Any) -> dict[str, Any]:
+    """What the functions around this one hold: its closure, and their locals while they run."""
+    function = source_of(function)
+    if not isinstance(function, types.FunctionType):
+        return {}
+    return {**_running_locals(function), **inspect.getclosurevars(function).nonlocals}
+
+
+def _running_locals(function: types.FunctionType) -> dict[str, Any]:
+    parts = function.__qualname__.split(".<locals>")
+    around = {".<locals>".join(parts[:count]) for count in range(1, len(parts))}
+    found: dict[str, Any] = {}
+    frame = sys._getframe() if around else None
+    while frame is not None:
+        if frame.f_globals is function.__globals__ and frame.f_code.co_qualname in around:
+            found = {**frame.f_locals, **found}
+        frame = frame.f_back
+    return found
+
+
+def _resolve_one(annotation: Any, home: Any, names: dict[str, Any]) -> Any:
+    try:
+        return _evaluated({"it": annotation}, home, names)["it"]
+    except Exception as error:
+        return Unresolved(annotation, f"{type(error).__name__}: {error}")
+
+
+def _evaluated(annotations: Mapping[str, Any], home: Any, names: dict[str, Any]) -> dict[str, Any]:
+    holder = types.SimpleNamespace(__annotations__=dict(annotations))
+    scope = getattr(home, "__globals__", {})
+    return typing.get_type_hints(holder, scope, names, include_extras=True)
+
+
+def _type_parameters(home: Any) -> dict[str, Any]:
+    return {each.__name__: each for each in getattr(home, "__type_params__", ())}

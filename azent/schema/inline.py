@@ -1,0 +1,262 @@
+"""One JSON Schema without references, as far as that can be.
+
+Small models lose the thread at a `$ref`, and so do the grammars that decoding is held to. A
+reference is replaced by what it refers to, unless that contains itself, or unless the copies would
+make the schema much larger. Schemas may come from anywhere: nothing is fetched, and depth and size
+are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from azent.errors import SchemaError
+
+_DEEPEST = 100
+_MOST_NODES = 50_000
+_MOST_COPIED = 500  # nodes that inlining may add before the references are left in place
+
+_ONE = frozenset(
+    {
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
+_LIST = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
+_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+_DEFINITIONS = frozenset({"$defs", "definitions"})
+_DROPPED = _DEFINITIONS | {"title", "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary"}
+_NOTES = frozenset({"description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
+
+
+def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with references replaced by their targets, and without titles.
+
+    Recursive parts stay references into `$defs`. A `const` becomes an `enum` of one value.
+    SchemaError: the schema refers to a place outside itself or to none, or is too deep or large.
+    """
+    _check_size(schema)
+    targets = _targets(schema)
+    kept = _recursive(targets)
+    if _growth(schema, targets, kept) > _MOST_COPIED:
+        kept = kept | _repeated(schema, targets)
+    return _Inliner(targets, _names(kept)).whole(schema)
+
+
+def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An inlined schema without its recursive parts: of these, only the type is left."""
+    types = {
+        f"#/$defs/{_escaped(name)}": {key: each[key] for key in ("type",) if key in each}
+        for name, each in schema.get("$defs", {}).items()
+    }
+    copied = _Inliner(types, {}).copy(schema)
+    return dict(copied)
+
+
+class _Inliner:
+    """Copies a schema, holding what the copy needs: targets by reference, names of those kept."""
+
+    def __init__(self, targets: Mapping[str, Any], names: Mapping[str, str]) -> None:
+        self.targets = targets
+        self.names = names
+
+    def whole(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        copy: dict[str, Any] = self.copy(schema)
+        definitions = {name: self.copy(self.targets[ref]) for ref, name in self.names.items()}
+        return {**copy, "$defs": definitions} if definitions else copy
+
+    def copy(self, node: Any) -> Any:
+        if not isinstance(node, Mapping):
+            return node
+        rest = {key: self.value(key, each) for key, each in node.items() if _is_kept(key, each)}
+        if "const" in rest:
+            rest["enum"] = [rest.pop("const")]
+        if "$ref" in node:
+            del rest["$ref"]
+            return self.referred(node["$ref"], rest)
+        return _without_lone_all_of(rest)
+
+    def referred(self, ref: str, beside: dict[str, Any]) -> dict[str, Any]:
+        if ref in self.names:
+            return {"$ref": f"#/$defs/{_escaped(self.names[ref])}", **beside}
+        target = self.copy(self.targets[ref])
+        return _merged(target if isinstance(target, dict) else {"not": {}}, beside)
+
+    def value(self, key: str, value: Any) -> Any:
+        if key == "discriminator" and isinstance(value, Mapping):
+            return {name: each for name, each in value.items() if name != "mapping"}
+        if key in _LIST and isinstance(value, list):
+            return [self.copy(each) for each in value]
+        if key in _NAMED and isinstance(value, Mapping):
+            return {name: self.copy(each) for name, each in value.items()}
+        return self.copy(value) if key in _ONE else value
+
+
+def _is_kept(key: str, value: Any) -> bool:
+    return key not in _DROPPED or (key == "title" and not isinstance(value, str))
+
+
+def _merged(target: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
+    """What a reference and the keywords beside it say together; notes beside it win."""
+    if target.keys() & beside.keys() <= _NOTES:
+        return {**target, **beside}
+    return {"allOf": [target], **beside}
+
+
+def _without_lone_all_of(node: dict[str, Any]) -> dict[str, Any]:
+    branches = node.get("allOf", ())
+    if len(branches) == 1 and isinstance(branches[0], dict):
+        return _merged(branches[0], {key: each for key, each in node.items() if key != "allOf"})
+    return node
+
+
+# ---- references ----------------------------------------------------------------------------------
+
+
+def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Each reference that the schema uses, with what it refers to."""
+    targets: dict[str, Any] = {}
+    waiting = list(_references(schema))
+    while waiting:
+        ref = waiting.pop()
+        if ref not in targets:
+            targets[ref] = _looked_up(schema, ref)
+            waiting.extend(_references(targets[ref]))
+    return targets
+
+
+def _references(node: Any) -> Iterator[str]:
+    """The references in a schema, but not those in its definitions."""
+    if not isinstance(node, Mapping):
+        return
+    for key in ("$dynamicRef", "$recursiveRef"):
+        if key in node:
+            raise SchemaError(f"a schema uses {key}, which is not supported; use $ref")
+    if "$ref" in node:
+        yield _checked(node["$ref"])
+    for child in _children(node):
+        yield from _references(child)
+
+
+def _children(node: Mapping[str, Any]) -> Iterator[Any]:
+    """The schemas directly inside a schema, definitions apart."""
+    for key, value in node.items():
+        if key in _LIST and isinstance(value, list):
+            yield from value
+        elif key in _NAMED and isinstance(value, Mapping):
+            yield from value.values()
+        elif key in _ONE:
+            yield value
+
+
+def _checked(ref: Any) -> str:
+    if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
+        raise SchemaError(
+            f"a schema refers to {ref!r}, outside itself",
+            "Put what it refers to under $defs, and refer to it as #/$defs/NAME.",
+        )
+    return ref
+
+
+def _looked_up(schema: Mapping[str, Any], ref: str) -> Any:
+    node: Any = schema
+    for step in ref.split("/")[1:]:
+        key = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        elif isinstance(node, Mapping) and key in node:
+            node = node[key]
+        else:
+            raise SchemaError(f"a schema refers to {ref!r}, which it does not contain")
+    if not isinstance(node, Mapping | bool):
+        raise SchemaError(f"a schema refers to {ref!r}, which is not a schema")
+    return node
+
+
+def _recursive(targets: Mapping[str, Any]) -> set[str]:
+    """The references whose targets lead back to themselves."""
+    onward = {ref: set(_references(target)) for ref, target in targets.items()}
+    return {ref for ref in targets if ref in _reachable(ref, onward)}
+
+
+def _reachable(start: str, onward: Mapping[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = list(onward[start])
+    while waiting:
+        ref = waiting.pop()
+        if ref not in seen:
+            seen.add(ref)
+            waiting.extend(onward[ref])
+    return seen
+
+
+def _repeated(schema: Mapping[str, Any], targets: Mapping[str, Any]) -> set[str]:
+    """The references that are used more than once."""
+    used = [ref for node in (schema, *targets.values()) for ref in _references(node)]
+    return {ref for ref in targets if used.count(ref) > 1}
+
+
+def _growth(schema: Mapping[str, Any], targets: Mapping[str, Any], kept: set[str]) -> int:
+    """How many nodes inlining adds, were nothing but `kept` left as a reference."""
+    sizes: dict[str, int] = dict.fromkeys(kept, 0)
+
+    def size(ref: str) -> int:
+        if ref not in sizes:
+            target = targets[ref]
+            sizes[ref] = _nodes(target) + sum(map(size, _references(target)))
+        return sizes[ref]
+
+    inlined_size = sum(map(size, _references(schema)))
+    return inlined_size - sum(_nodes(target) for target in targets.values())
+
+
+def _names(refs: set[str]) -> dict[str, str]:
+    """A short name for each reference: its last step, made unique."""
+    names: dict[str, str] = {}
+    for ref in sorted(refs):
+        wanted = unquote(ref.rpartition("/")[2]).replace("~1", "/").replace("~0", "~")
+        wanted = "whole" if ref == "#" else wanted
+        number = sum(name.split("__")[0] == wanted for name in names.values())
+        names[ref] = f"{wanted}__{number + 1}" if number else wanted
+    return names
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+# ---- bounds --------------------------------------------------------------------------------------
+
+
+def _nodes(node: Any) -> int:
+    if not isinstance(node, Mapping):
+        return 1
+    return 1 + sum(map(_nodes, _children(node)))
+
+
+def _check_size(schema: Any) -> None:
+    """Refuses what is nested too deeply or has too many parts, without recursion of its own."""
+    if not isinstance(schema, Mapping):
+        raise SchemaError(f"a schema must be an object, not {type(schema).__name__}")
+    waiting: list[tuple[Any, int]] = [(schema, 0)]
+    count = 0
+    while waiting:
+        node, depth = waiting.pop()
+        count += 1
+        if depth > _DEEPEST or count > _MOST_NODES:
+            raise SchemaError("a schema is nested too deeply or is too large to be offered")
+        values = node.values() if isinstance(node, Mapping) else node
+        inner = [each for each in values if isinstance(each, Mapping | list)]
+        waiting.extend((each, depth + 1) for each in inner)

@@ -1,0 +1,117 @@
+"""A function in, its JSON Schema out, and with it what is needed to call the function later.
+
+All work is done once per function. What is kept does not hold the function itself, so that one
+that is no longer used goes, and its schema with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from azent.messages import Spec
+from azent.schema.docs import Docs, read_docs
+from azent.schema.offer import parameters_schema, returns_schema
+from azent.schema.signature import Signature, name_of, read_signature
+
+
+@dataclass(frozen=True, slots=True)
+class Introspected:
+    """A function as azent sees it. `spec` is shared by all who ask: treat it as read-only.
+
+    `adapters` are pydantic's, by parameter; those of plain types are added when first needed.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    spec: Spec
+    is_async: bool
+    is_generator: bool
+    signature: Signature
+    adapters: dict[str, TypeAdapter[Any]]
+
+
+_seen: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def function_to_json(
+    function: Callable[..., Any], *, name: str | None = None, description: str | None = None
+) -> dict[str, Any]:
+    """The schema of a function: {"name", "description", "parameters", "returns"}, plain JSON.
+
+    SchemaError: it cannot be offered to a model.
+    """
+    copied: dict[str, Any] = _copy(introspect(function, name=name, description=description).spec)
+    return copied
+
+
+def introspect(
+    function: Callable[..., Any], *, name: str | None = None, description: str | None = None
+) -> Introspected:
+    """What azent knows of a function; a second call for the same one costs next to nothing.
+
+    SchemaError: it cannot be offered to a model.
+    """
+    key = function.__func__ if isinstance(function, types.MethodType) else function
+    if not isinstance(key, types.FunctionType | functools.partial):
+        return Introspected(function, **_facts(function, name, description))
+    known = _seen.setdefault(key, {})
+    asked = (key is function, name, description)
+    if asked not in known:
+        known[asked] = _facts(function, name, description)
+    return Introspected(function, **known[asked])
+
+
+def _facts(function: Any, name: str | None, description: str | None) -> dict[str, Any]:
+    """All that is known of a function, without the function."""
+    name = name_of(function, name)
+    signature = read_signature(function, name)
+    docs = _docs(function)
+    parameters, adapters = parameters_schema(function, name, signature, docs.parameters)
+    spec = {
+        "name": name,
+        "description": docs.text if description is None else description,
+        "parameters": parameters,
+        "returns": returns_schema(function, signature.returns, docs.returns),
+    }
+    called = function if inspect.isroutine(function) else _called(function)
+    return {
+        "name": name,
+        "spec": spec,
+        "is_async": inspect.iscoroutinefunction(called),
+        "is_generator": inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called),
+        "signature": signature,
+        "adapters": adapters,
+    }
+
+
+def _called(function: Any) -> Any:
+    """What runs when a callable that is not itself a function is called."""
+    is_instance = not isinstance(function, functools.partial | type)
+    return type(function).__call__ if is_instance else function
+
+
+def _docs(function: Any) -> Docs:
+    """What the docstrings of a callable say; the nearer one first."""
+    while isinstance(function, functools.partial) and function.__doc__ == functools.partial.__doc__:
+        function = function.func
+    if inspect.isroutine(function) or isinstance(function, functools.partial):
+        return read_docs(function)
+    is_class = isinstance(function, type)
+    inner = read_docs(function.__init__ if is_class else type(function).__call__)
+    outer = read_docs(function)
+    near, far = (outer, inner) if is_class else (inner, outer)
+    return Docs(near.text or far.text, {**far.parameters, **near.parameters}, near.returns)
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(each) for key, each in value.items()}
+    return [_copy(each) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,165 @@
+"""The parameters of a function as one JSON Schema, and what it returns as another."""
+
+from __future__ import annotations
+
+import collections.abc
+import enum
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
+
+from azent.errors import SchemaError
+from azent.schema.buildable import buildable, has_plain_values, text_in
+from azent.schema.describe import Json, plain_schema, pydantic_schemas
+from azent.schema.hints import Unresolved, local_names
+from azent.schema.inline import inlined, without_references
+from azent.schema.signature import EMPTY, Parameter, Signature
+
+EXTRA = "**"  # where the schema of `**kwargs` is kept among those of the parameters
+_LONGEST_DEFAULT = 500
+_UNSHOWN: Any = object()
+
+Adapters = dict[str, TypeAdapter[Any]]
+
+
+def parameters_schema(
+    function: Callable[..., Any], name: str, signature: Signature, texts: Mapping[str, str]
+) -> tuple[Json, Adapters]:
+    """The JSON Schema of a function's arguments, and pydantic's adapters that were made for it.
+
+    `texts` are those of the docstring. SchemaError: a parameter has a type that JSON cannot hold.
+    """
+    offered = [each for each in signature.parameters if not each.is_context]
+    hints = {each.name: hint_of(each) for each in offered}
+    if signature.extra is not EMPTY:
+        hints[EXTRA] = signature.extra
+    made, definitions, adapters = _schemas(function, name, hints)
+    whole: Json = {
+        "type": "object",
+        "properties": {each.name: _property(each, made[each.name], texts) for each in offered},
+        "required": [each.name for each in offered if each.is_required],
+    }
+    if EXTRA in made:
+        whole["additionalProperties"] = made[EXTRA] or True
+    return inlined({**whole, **definitions}) if adapters else whole, adapters
+
+
+def returns_schema(function: Callable[..., Any], hint: Any, text: str) -> Json:
+    """The JSON Schema of what a function returns, as far as its annotation tells."""
+    hint, text = _returned(hint, text)
+    made = _returned_schema(function, hint)
+    return {**made, "description": text} if text else made
+
+
+def hint_of(parameter: Parameter) -> Any:
+    """The annotation of a parameter; without one, the type of its default where JSON has it."""
+    if parameter.hint is not EMPTY:
+        return parameter.hint
+    kind = type(parameter.default)
+    if parameter.default in (EMPTY, None) or plain_schema(kind) is not None:
+        return Any if parameter.default in (EMPTY, None) else kind
+    try:
+        pydantic_schemas({"it": TypeAdapter(kind)})
+    except Exception:
+        return Any
+    return kind
+
+
+def adapter_for(hint: Any, function: Callable[..., Any]) -> TypeAdapter[Any]:
+    """Pydantic's adapter for an annotation of a function."""
+    adapter: TypeAdapter[Any] = TypeAdapter(buildable(hint))
+    if not adapter.pydantic_complete:
+        adapter.rebuild(force=True, _types_namespace=local_names(function))
+    return adapter
+
+
+def _schemas(
+    function: Callable[..., Any], name: str, hints: Mapping[str, Any]
+) -> tuple[dict[str, Json], Json, Adapters]:
+    """The schema of each annotation by name, the definitions these use, and the adapters made."""
+    made, adapters = {}, {}
+    for parameter, hint in hints.items():
+        plain = plain_schema(hint)
+        if plain is None:
+            adapters[parameter] = _adapter(function, name, parameter, hint)
+        else:
+            made[parameter] = plain
+    described = pydantic_schemas(adapters) if adapters else {"properties": {}}
+    return {**made, **described.pop("properties")}, described, adapters
+
+
+def _adapter(
+    function: Callable[..., Any], name: str, parameter: str, hint: Any
+) -> TypeAdapter[Any]:
+    try:
+        adapter = adapter_for(hint, function)
+        pydantic_schemas({parameter: adapter})
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise SchemaError(
+            f"{name}: parameter {parameter!r} has a type that a model cannot fill in: {reason}",
+            "Use a type that JSON can hold, fix the value with functools.partial, or take it from "
+            "azent.Context.",
+        ) from error
+    return adapter
+
+
+def _property(parameter: Parameter, schema: Json, texts: Mapping[str, str]) -> Json:
+    schema = {key: value for key, value in schema.items() if key != "default"}
+    if (default := _shown_default(parameter)) is not _UNSHOWN:
+        schema["default"] = default
+    text = parameter.text or texts.get(parameter.name) or schema.pop("description", "")
+    return {**schema, "description": text} if text else schema
+
+
+def _shown_default(parameter: Parameter) -> Any:
+    """The default as JSON, where JSON has such a value and it is short enough to be read."""
+    default = parameter.default
+    if parameter.field is not None:
+        default = parameter.field.get_default()
+    if default is EMPTY or (parameter.field is not None and parameter.field.default_factory):
+        return _UNSHOWN
+    if isinstance(default, enum.Enum) and not has_plain_values(type(default)):
+        return default.name
+    try:
+        value = _sorted(default)
+        is_short = len(json.dumps(value, allow_nan=False)) <= _LONGEST_DEFAULT
+    except Exception:
+        return _UNSHOWN
+    return value if is_short else _UNSHOWN
+
+
+def _sorted(value: Any) -> Any:
+    """A value as JSON, sets in an order that is the same from run to run."""
+    jsonable = to_jsonable_python(value)
+    return sorted(jsonable, key=repr) if isinstance(value, set | frozenset) else jsonable
+
+
+def _returned(hint: Any, text: str) -> tuple[Any, str]:
+    """What comes back in the end of awaiting or consuming, and the text that belongs to it."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        texts = [found for each in arguments[1:] if (found := text_in(each))]
+        return _returned(arguments[0], texts[-1] if texts else text)
+    if origin in (collections.abc.Awaitable, collections.abc.Coroutine):
+        return _returned(arguments[-1], text)
+    if isinstance(origin, type) and issubclass(
+        origin, collections.abc.Iterator | collections.abc.AsyncIterable
+    ):
+        return list[arguments[0]], text  # type: ignore[valid-type]
+    return hint, text
+
+
+def _returned_schema(function: Callable[..., Any], hint: Any) -> Json:
+    if hint is EMPTY or isinstance(hint, Unresolved):
+        return {}
+    if (plain := plain_schema(hint)) is not None:
+        return plain
+    try:
+        described = pydantic_schemas({"it": adapter_for(hint, function)}, returned=True)
+        return without_references(inlined({**described.pop("properties")["it"], **described}))
+    except Exception:  # what it returns need not be known to call it
+        return {}

@@ -1,0 +1,218 @@
+"""Schemas as text for a prompt, in three styles. The same schemas always give the same text.
+
+    json         the JSON Schema of each function on a line of its own, as chat templates write it
+    typescript   an object type for each function, with comments
+    python       a signature on one line for each function, with comments: the fewest tokens
+
+Values are written as JSON in all of them (`true`, `null`), since JSON is what is to come back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from azent.errors import UsageError
+from azent.messages import Spec, Specs
+
+Style = Literal["json", "typescript", "python"]
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """How a language writes types. `{}` stands for the inner one."""
+
+    names: Mapping[str, str]
+    array: str
+    tuple: str
+    mapping: str
+
+
+_TYPESCRIPT = _Language({}, "Array<{}>", "[{}]", "Record<string, {}>")
+_PYTHON = _Language(
+    {"string": "str", "integer": "int", "number": "float", "boolean": "bool"},
+    "list[{}]",
+    "tuple[{}]",
+    "dict[str, {}]",
+)
+_BOUNDS = {
+    "format": "format",
+    "minimum": "at least",
+    "exclusiveMinimum": "more than",
+    "maximum": "at most",
+    "exclusiveMaximum": "less than",
+    "multipleOf": "a multiple of",
+    "minLength": "length at least",
+    "maxLength": "length at most",
+    "minItems": "items at least",
+    "maxItems": "items at most",
+    "pattern": "matching",
+}
+
+
+def render(specs: Specs | Iterable[Spec], style: Style) -> str:
+    """The functions as text, in the order given. UsageError: there is no such style."""
+    if style not in _STYLES:
+        raise UsageError(f"{style!r} is no style of rendering", f"There are {', '.join(_STYLES)}.")
+    listed = specs.values() if isinstance(specs, Mapping) else specs
+    return "\n".join(_STYLES[style](spec) for spec in listed)
+
+
+# ---- whole functions -----------------------------------------------------------------------------
+
+
+def _json(spec: Spec) -> str:
+    shown = {key: spec[key] for key in ("name", "description", "parameters") if spec.get(key)}
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _typescript(spec: Spec) -> str:
+    head = [f"// {_line(spec['description'])}"] if spec.get("description") else []
+    fields = [line for each in _fields(spec) for line in _typescript_field(*each)]
+    more = [f"  {_rest(spec, _TYPESCRIPT)};"] if _rest(spec, _TYPESCRIPT) else []
+    types = [f"type {name} = {each};" for name, each in _definitions(spec, _TYPESCRIPT)]
+    return "\n".join([*head, f"type {spec['name']} = {{", *fields, *more, "};", *types])
+
+
+def _typescript_field(name: str, schema: Schema, is_required: bool) -> Iterator[str]:
+    notes = _notes(name, schema)
+    said = [text for path, text in notes if path == name]
+    said += [f"default {_value(schema['default'])}"] if "default" in schema else []
+    field = f"  {_key(name)}{'' if is_required else '?'}: {_type(schema, _TYPESCRIPT)};"
+    yield f"{field} // {', '.join(said)}" if said else field
+    yield from (f"    // {path}: {text}" for path, text in notes if path != name)
+
+
+def _python(spec: Spec) -> str:
+    fields = [_python_field(*each) for each in _fields(spec)]
+    more = [f"**{_rest(spec, _PYTHON)}"] if _rest(spec, _PYTHON) else []
+    notes = [note for name, each, _ in _fields(spec) for note in _notes(name, each)]
+    said = [_line(spec["description"])] if spec.get("description") else []
+    said += [f"{path}: {text}" for path, text in notes]
+    said += [f"{name} = {each}" for name, each in _definitions(spec, _PYTHON)]
+    lines = [f"{spec['name']}({', '.join([*fields, *more])})", *(f"  # {each}" for each in said)]
+    return "\n".join(lines)
+
+
+def _python_field(name: str, schema: Schema, is_required: bool) -> str:
+    default = _value(schema["default"]) if "default" in schema else "..."
+    field = f"{_key(name)}: {_type(schema, _PYTHON)}"
+    return field if is_required else f"{field} = {default}"
+
+
+_STYLES = {"json": _json, "typescript": _typescript, "python": _python}
+
+
+def _fields(spec: Spec) -> list[tuple[str, Schema, bool]]:
+    """Each parameter with its schema, and whether it is required."""
+    parameters = spec.get("parameters", {})
+    required = parameters.get("required", ())
+    properties = parameters.get("properties", {})
+    return [(name, _schema(each), name in required) for name, each in properties.items()]
+
+
+def _rest(spec: Spec, language: _Language) -> str:
+    """What further parameters may be, where a function takes any."""
+    more = spec.get("parameters", {}).get("additionalProperties")
+    return f"[name: string]: {_type(more, language)}" if more else ""
+
+
+def _definitions(spec: Spec, language: _Language) -> list[tuple[str, str]]:
+    defined = spec.get("parameters", {}).get("$defs", {})
+    return [(name, _type(each, language)) for name, each in defined.items()]
+
+
+# ---- types ---------------------------------------------------------------------------------------
+
+
+def _type(schema: Any, language: _Language) -> str:
+    schema = _schema(schema)
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "enum" in schema:
+        return " | ".join(map(_value, schema["enum"]))
+    if "const" in schema:
+        return _value(schema["const"])
+    if branches := _alternatives(schema):
+        return " | ".join(dict.fromkeys(_type(each, language) for each in branches))
+    if "allOf" in schema:
+        return " & ".join(_type(each, language) for each in schema["allOf"])
+    return _plain_type(schema, language)
+
+
+def _plain_type(schema: Schema, language: _Language) -> str:
+    kind = schema.get("type", "object" if "properties" in schema else "any")
+    if kind == "array" and "prefixItems" in schema:
+        return language.tuple.format(", ".join(_type(e, language) for e in schema["prefixItems"]))
+    if kind == "array":
+        return language.array.format(_type(schema.get("items", {}), language))
+    if kind == "object":
+        return _object(schema, language)
+    return language.names.get(kind, str(kind))
+
+
+def _object(schema: Schema, language: _Language) -> str:
+    if not schema.get("properties"):
+        return language.mapping.format(_type(schema.get("additionalProperties", {}), language))
+    required = schema.get("required", ())
+    fields = [
+        f"{_key(name)}{'' if name in required else '?'}: {_type(each, language)}"
+        for name, each in schema["properties"].items()
+    ]
+    return f"{{{', '.join(fields)}}}"
+
+
+def _alternatives(schema: Schema) -> list[Any]:
+    """The schemas of which one has to hold; empty where there is only one."""
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return [{**schema, "type": kind} for kind in kinds]
+    return list(schema.get("anyOf") or schema.get("oneOf") or ())
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def _notes(path: str, schema: Any) -> list[tuple[str, str]]:
+    """What the texts and bounds inside a schema say, each with the path to where it belongs."""
+    schema = _schema(schema)
+    own = _said(schema)
+    inner = [note for step, each in _parts(schema) for note in _notes(path + step, each)]
+    notes = [(path, own)] if own else []
+    return list(dict.fromkeys(notes + inner))
+
+
+def _parts(schema: Schema) -> Iterator[tuple[str, Any]]:
+    """The schemas inside of one, each with its step of the path."""
+    yield from ((f".{name}", each) for name, each in schema.get("properties", {}).items())
+    yield from ((f"[{index}]", each) for index, each in enumerate(schema.get("prefixItems", ())))
+    for key, step in (("items", "[]"), ("additionalProperties", ".*")):
+        yield from ((step, each) for each in [schema.get(key)] if each)
+    for key in ("anyOf", "oneOf", "allOf"):
+        yield from (("", each) for each in schema.get(key, ()))
+
+
+def _said(schema: Schema) -> str:
+    bounds = [f"{word} {_value(schema[key])}" for key, word in _BOUNDS.items() if key in schema]
+    text = _line(schema.get("description", ""))
+    return " ".join(filter(None, (text, f"({', '.join(bounds)})" if bounds else "")))
+
+
+def _schema(schema: Any) -> Schema:
+    """A schema as an object: `true` says as little as an empty one."""
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else _value(name)
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

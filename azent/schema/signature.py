@@ -1,0 +1,178 @@
+"""What a callable takes: its parameters as an author declared them, of every kind of callable.
+
+What cannot be offered to a model is refused here, when a function is registered, in words that
+name the function and the parameter and say what to do; never when it is called first.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from azent.errors import SchemaError
+from azent.messages import Context
+from azent.schema.buildable import text_in
+from azent.schema.hints import Unresolved, resolve
+
+Kind = inspect._ParameterKind
+EMPTY: Any = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter that a model may fill in, or that azent does (`is_context`).
+
+    `default` is what the function itself falls back on; `field` is a pydantic `Field` that holds
+    the default instead, which then has to be passed.
+    """
+
+    name: str
+    kind: Kind
+    hint: Any
+    is_required: bool
+    text: str = ""
+    default: Any = EMPTY
+    field: FieldInfo | None = None
+    is_context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function takes and returns; `extra` is the hint of its `**kwargs`, if any."""
+
+    parameters: tuple[Parameter, ...]
+    returns: Any
+    extra: Any = EMPTY
+
+
+def read_signature(function: Callable[..., Any], name: str) -> Signature:
+    """The parameters of a function, bound ones left out, annotations resolved.
+
+    SchemaError: it has no signature, or an annotation that cannot be resolved.
+    """
+    found = _inspected(function, name)
+    hints = {each.name: each.annotation for each in found.parameters.values()}
+    resolved = resolve({**hints, "return": found.return_annotation}, function)
+    parameters: list[Parameter] = []
+    extra = EMPTY
+    for each in found.parameters.values():
+        hint = _checked(resolved[each.name], each.name, name)
+        if each.kind is Kind.VAR_KEYWORD and get_origin(hint) is typing.Unpack:
+            parameters.extend(_unpacked(get_args(hint)[0]))
+        elif each.kind is Kind.VAR_KEYWORD:
+            extra = hint
+        elif each.kind is not Kind.VAR_POSITIONAL and each.name not in _bound(function):
+            parameters.append(_parameter(each, hint))
+    return Signature(tuple(parameters), resolved["return"], extra)
+
+
+def name_of(function: Any, name: str | None) -> str:
+    """The name to offer a function under. SchemaError: it has none of its own and none is given."""
+    while name is None and isinstance(function, functools.partial):
+        function = function.func
+    own = getattr(function, "__name__", None) or type(function).__name__
+    chosen = own if name is None else name
+    if chosen == "<lambda>":
+        raise SchemaError("a lambda has no name", "Pass name=..., or use def.")
+    if not chosen or not all(part.isidentifier() for part in chosen.replace("-", ".").split(".")):
+        raise SchemaError(
+            f"{chosen!r} cannot be the name of a function for a model",
+            "Use letters, digits, '_', '-' and '.', and begin with a letter.",
+        )
+    return chosen
+
+
+def _inspected(function: Callable[..., Any], name: str) -> inspect.Signature:
+    if isinstance(function, functools.partial):  # what it wraps does not know what is bound
+        function = functools.partial(function.func, *function.args, **function.keywords)
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(
+            f"{name}: {error}",
+            "Give a function with a signature: wrap this one in `def` with typed parameters.",
+        ) from None
+    _refuse_unbound(function, found, name)
+    return found
+
+
+def _refuse_unbound(function: Any, found: inspect.Signature, name: str) -> None:
+    """A method taken from its class asks for `self`, which no model can give."""
+    first = next(iter(found.parameters), "")
+    owner = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if first in ("self", "cls") and owner and not owner.endswith("<locals>"):
+        raise SchemaError(
+            f"{name}: the parameter {first!r} is not bound",
+            f"Give the method of an instance: {owner.rpartition('.')[2]}().{name}.",
+        )
+    kinds = {each.kind for each in found.parameters.values()}
+    if kinds == {Kind.VAR_POSITIONAL}:
+        raise SchemaError(
+            f"{name}: it takes nothing but *{first}, which cannot be offered",
+            "Declare a parameter for each value, or one list.",
+        )
+
+
+def _bound(function: Any) -> frozenset[str]:
+    """The names of keywords that a partial has fixed: their author did not leave them open."""
+    return frozenset(function.keywords) if isinstance(function, functools.partial) else frozenset()
+
+
+def _checked(hint: Any, parameter: str, name: str) -> Any:
+    if isinstance(hint, Unresolved):
+        raise SchemaError(
+            f"{name}: the annotation {hint.annotation!r} of parameter {parameter!r} cannot be "
+            f"resolved ({hint.reason})",
+            "Import or define the type where the function can see it, not under TYPE_CHECKING.",
+        )
+    return hint
+
+
+def _parameter(found: inspect.Parameter, hint: Any) -> Parameter:
+    default, field = found.default, None
+    if isinstance(default, FieldInfo):
+        hint, default = Annotated[Any if hint is EMPTY else hint, default], EMPTY
+    if default is EMPTY:
+        fields = [each for each in _metadata(hint) if isinstance(each, FieldInfo)]
+        field = next((each for each in reversed(fields) if not each.is_required()), None)
+    is_required = default is EMPTY and field is None
+    return Parameter(
+        found.name, found.kind, hint, is_required, _text(hint), default, field, _is_context(hint)
+    )
+
+
+def _text(hint: Any) -> str:
+    """The text that the metadata of an `Annotated` hint holds; the last one counts."""
+    texts = [text for each in _metadata(hint) if (text := text_in(each))]
+    return texts[-1] if texts else ""
+
+
+def _metadata(hint: Any) -> tuple[Any, ...]:
+    return getattr(hint, "__metadata__", ()) if get_origin(hint) is Annotated else ()
+
+
+def _is_context(hint: Any) -> bool:
+    """Is this azent's own `Context`, alone or as one of several alternatives?"""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _is_context(get_args(hint)[0])
+    if origin in (typing.Union, types.UnionType):
+        return any(map(_is_context, get_args(hint)))
+    kind = origin or hint
+    return isinstance(kind, type) and issubclass(kind, Context)
+
+
+def _unpacked(keys: Any) -> Iterator[Parameter]:
+    """The keys of a TypedDict that `**kwargs` is declared to be."""
+    for name, hint in typing.get_type_hints(keys, include_extras=True).items():
+        while get_origin(hint) in (typing.Required, typing.NotRequired):
+            (hint,) = get_args(hint)
+        is_required = name in keys.__required_keys__
+        yield Parameter(name, Kind.KEYWORD_ONLY, hint, is_required, _text(hint))

@@ -68,7 +68,7 @@ def _extra(introspected: Introspected, given: Mapping[str, Any]) -> dict[str, An
     unknown = given.keys() - names
     hint = introspected.signature.extra
     if unknown and hint is EMPTY:
-        sentence = f"$.{min(unknown)} is not a parameter; there are: {', '.join(sorted(names))}"
+        sentence = f"$.{min(unknown)} is not a parameter of it; there are: {sorted(names)}"
         raise _invalid(introspected, "unexpected_argument", sentence)
     return {
         name: _built(introspected, EXTRA, hint, value, name)
@@ -101,7 +101,9 @@ def _explained(error: ValidationError, path: str, value: Any) -> tuple[ProblemKi
     is_key = bool(first["loc"]) and isinstance(first["loc"][-1], str)
     if first["type"] == "missing" and is_key:
         return "missing_argument", f"{where} is missing"
-    return "invalid_argument", f"{where}: {first['msg']}, not {_short(first['input'])}"
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    joined = f"{where} {message}" if message.startswith("should ") else f"{where}: {message}"
+    return "invalid_argument", f"{joined}, not {_short(first['input'])}"
 
 
 def _steps(loc: Sequence[int | str], value: Any) -> str:

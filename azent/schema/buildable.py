@@ -2,7 +2,8 @@
 
 Most pass through as they are. What pydantic refuses, or would build only in part, is replaced by
 its next of kin: a `typing.TypedDict` (refused before Python 3.12), an enum whose values JSON does
-not have (offered by name), a `Literal` of enum members, an abstract collection.
+not have (offered by name), a `Literal` of enum members, a class of strings or numbers, an abstract
+collection.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import typing
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typing_extensions
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic.fields import FieldInfo
 
 _KIN: dict[Any, Any] = {
     typing.LiteralString: str,
@@ -42,7 +44,8 @@ def text_in(metadata: Any) -> str | None:
 def buildable(hint: Any, replaced: dict[Any, Any] | None = None) -> Any:
     """The annotation to give to pydantic for this one.
 
-    `replaced` holds the classes that are being replaced, so that recursive ones come to an end.
+    `replaced` remembers the classes that were replaced: recursive ones come to an end, and the
+    same class stays the same throughout a function.
     TypeError: no JSON value can become such an object.
     """
     replaced = {} if replaced is None else replaced
@@ -53,7 +56,8 @@ def buildable(hint: Any, replaced: dict[Any, Any] | None = None) -> Any:
         return _literal(hint)
     if origin is Annotated:
         base, *metadata = get_args(hint)
-        return Annotated[(buildable(base, replaced), *map(_as_field, metadata))]
+        known = [each for piece in metadata for each in _known(piece)]
+        return Annotated[(buildable(base, replaced), *known)]
     return _class(hint, replaced) if origin is None else _generic(hint, origin, replaced)
 
 
@@ -63,11 +67,16 @@ def has_plain_values(kind: type[enum.Enum]) -> bool:
 
 
 def _class(hint: Any, replaced: dict[Any, Any]) -> Any:
-    if isinstance(hint, type) and issubclass(hint, enum.Enum) and not has_plain_values(hint):
-        return _chosen(hint, {member.name: member for member in hint})
     if type(hint).__module__ == "typing" and typing.is_typeddict(hint):
         return replaced[hint] if hint in replaced else _typed_dict(hint, replaced)
-    return _KIN.get(hint, hint) if isinstance(hint, collections.abc.Hashable) else hint
+    if not isinstance(hint, type) or hasattr(hint, "__get_pydantic_core_schema__"):
+        return _KIN.get(hint, hint) if isinstance(hint, collections.abc.Hashable) else hint
+    if issubclass(hint, enum.Enum):
+        is_known = has_plain_values(hint)
+        return hint if is_known else _chosen(hint, {each.name: each for each in hint})
+    base = next((kind for kind in (str, int, float) if issubclass(hint, kind)), hint)
+    is_derived = base is not hint and hint is not bool
+    return Annotated[base, AfterValidator(hint)] if is_derived else _KIN.get(hint, hint)
 
 
 def _literal(hint: Any) -> Any:
@@ -79,8 +88,13 @@ def _literal(hint: Any) -> Any:
 
 def _chosen(hint: Any, choices: dict[Any, Any]) -> Any:
     """An annotation for one of several objects, each standing for a JSON value."""
-    pick = BeforeValidator(lambda given: choices.get(given, given))
-    return Annotated[hint, pick, WithJsonSchema({"enum": list(choices)})]
+
+    def pick(given: Any) -> Any:
+        if given not in choices:
+            raise ValueError(f"should be one of {', '.join(map(repr, choices))}")
+        return choices[given]
+
+    return Annotated[hint, BeforeValidator(pick), WithJsonSchema({"enum": list(choices)})]
 
 
 def _typed_dict(hint: Any, replaced: dict[Any, Any]) -> Any:
@@ -102,10 +116,18 @@ def _generic(hint: Any, origin: Any, replaced: dict[Any, Any]) -> Any:
         return hint
     if origin in (Union, types.UnionType):
         return functools.reduce(operator.or_, inner)
-    return kin[inner]
+    return kin[inner[0] if len(inner) == 1 else inner]
 
 
-def _as_field(metadata: Any) -> Any:
-    """Texts as pydantic knows them; all else as it is."""
-    known = isinstance(metadata, str) or hasattr(metadata, "documentation")
-    return Field(description=text_in(metadata)) if known else metadata
+def _known(metadata: Any) -> list[Any]:
+    """Metadata as pydantic knows it: texts become fields, fields lose their names and defaults.
+
+    A parameter has a name and a default of its own, and pydantic warns of what it cannot use.
+    """
+    if isinstance(metadata, FieldInfo):
+        kept = ("description", "examples", "discriminator", "json_schema_extra", "deprecated")
+        said = {name: getattr(metadata, name) for name in kept}
+        return [*metadata.metadata, Field(**said)]
+    if isinstance(metadata, str) or hasattr(metadata, "documentation"):
+        return [Field(description=text_in(metadata))]
+    return [metadata]

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import typing_extensions
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
@@ -204,6 +205,6 @@ def _annotated_texts(kind: Any) -> dict[str, str]:
 
 
 def _metadata(hint: Any) -> tuple[Any, ...]:
-    while get_origin(hint) in (typing.Required, typing.NotRequired):
+    while get_origin(hint) in (typing.Required, typing.NotRequired, typing_extensions.ReadOnly):
         (hint,) = get_args(hint)
     return getattr(hint, "__metadata__", ())

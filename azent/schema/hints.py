@@ -1,13 +1,14 @@
 """Annotations as objects: strings and forward references looked up where their author wrote them.
 
-Names are looked up in the function's module, then in its closure, then among the locals of the
-functions around it that are still running: there a type that is local to a function is found.
+Names are looked up as Python would do it: in the closure of the function, among the locals of the
+functions around it while these still run (there a type that is local to a function is found), then
+in its module.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import inspect
 import sys
 import types
 import typing
@@ -30,10 +31,10 @@ def resolve(annotations: Mapping[str, Any], function: Callable[..., Any]) -> dic
     What cannot be resolved becomes `Unresolved`; nothing is raised.
     """
     home = source_of(function)
+    names = {**local_names(home), **_type_parameters(home)}
     try:
-        return _evaluated(annotations, home, _type_parameters(home))
+        return _evaluated(annotations, home, names)
     except Exception:
-        names = {**local_names(home), **_type_parameters(home)}
         return {name: _resolve_one(each, home, names) for name, each in annotations.items()}
 
 
@@ -57,18 +58,26 @@ def source_of(function: Any) -> Any:
 
 
 def local_names(function: Any) -> dict[str, Any]:
-    """What the functions around this one hold: its closure, and their locals while they run."""
+    """What the functions around this one hold: their locals while they run, and its closure."""
     function = source_of(function)
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) or "<locals>" not in function.__qualname__:
         return {}
-    return {**_running_locals(function), **inspect.getclosurevars(function).nonlocals}
+    return {**_running_locals(function), **_closure(function)}
+
+
+def _closure(function: types.FunctionType) -> dict[str, Any]:
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # a cell that is still empty
+            found[name] = cell.cell_contents
+    return found
 
 
 def _running_locals(function: types.FunctionType) -> dict[str, Any]:
     parts = function.__qualname__.split(".<locals>")
     around = {".<locals>".join(parts[:count]) for count in range(1, len(parts))}
     found: dict[str, Any] = {}
-    frame = sys._getframe() if around else None
+    frame: types.FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_globals is function.__globals__ and frame.f_code.co_qualname in around:
             found = {**frame.f_locals, **found}

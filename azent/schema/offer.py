@@ -21,6 +21,7 @@ from azent.schema.signature import EMPTY, Parameter, Signature
 EXTRA = "**"  # where the schema of `**kwargs` is kept among those of the parameters
 _LONGEST_DEFAULT = 500
 _UNSHOWN: Any = object()
+_SCALARS = (str, int, float, bool, type(None))
 
 Adapters = dict[str, TypeAdapter[Any]]
 
@@ -68,9 +69,11 @@ def hint_of(parameter: Parameter) -> Any:
     return kind
 
 
-def adapter_for(hint: Any, function: Callable[..., Any]) -> TypeAdapter[Any]:
-    """Pydantic's adapter for an annotation of a function."""
-    adapter: TypeAdapter[Any] = TypeAdapter(buildable(hint))
+def adapter_for(
+    hint: Any, function: Callable[..., Any], replaced: dict[Any, Any] | None = None
+) -> TypeAdapter[Any]:
+    """Pydantic's adapter for an annotation of a function; `replaced` is that of `buildable`."""
+    adapter: TypeAdapter[Any] = TypeAdapter(buildable(hint, replaced))
     if not adapter.pydantic_complete:
         adapter.rebuild(force=True, _types_namespace=local_names(function))
     return adapter
@@ -80,31 +83,32 @@ def _schemas(
     function: Callable[..., Any], name: str, hints: Mapping[str, Any]
 ) -> tuple[dict[str, Json], Json, Adapters]:
     """The schema of each annotation by name, the definitions these use, and the adapters made."""
-    made, adapters = {}, {}
-    for parameter, hint in hints.items():
-        plain = plain_schema(hint)
-        if plain is None:
-            adapters[parameter] = _adapter(function, name, parameter, hint)
-        else:
-            made[parameter] = plain
-    described = pydantic_schemas(adapters) if adapters else {"properties": {}}
+    plain = {parameter: plain_schema(hint) for parameter, hint in hints.items()}
+    made = {parameter: schema for parameter, schema in plain.items() if schema is not None}
+    asked = {parameter: hint for parameter, hint in hints.items() if parameter not in made}
+    if not asked:
+        return made, {}, {}
+    try:
+        replaced: dict[Any, Any] = {}
+        adapters = {each: adapter_for(hint, function, replaced) for each, hint in asked.items()}
+        described = pydantic_schemas(adapters)
+    except Exception:
+        for parameter, hint in asked.items():
+            _refuse_unfit(function, name, parameter, hint)
+        raise
     return {**made, **described.pop("properties")}, described, adapters
 
 
-def _adapter(
-    function: Callable[..., Any], name: str, parameter: str, hint: Any
-) -> TypeAdapter[Any]:
+def _refuse_unfit(function: Callable[..., Any], name: str, parameter: str, hint: Any) -> None:
+    """Says which parameter it is that has no JSON Schema."""
     try:
-        adapter = adapter_for(hint, function)
-        pydantic_schemas({parameter: adapter})
+        pydantic_schemas({parameter: adapter_for(hint, function)})
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0].partition(". ")[0]
         raise SchemaError(
-            f"{name}: parameter {parameter!r} has a type that a model cannot fill in: {reason}",
-            "Use a type that JSON can hold, fix the value with functools.partial, or take it from "
-            "azent.Context.",
+            f"{name}: parameter {parameter!r} is of a type that JSON cannot hold: {reason}",
+            "Use another type, fix it with functools.partial, or take it from azent.Context.",
         ) from error
-    return adapter
 
 
 def _property(parameter: Parameter, schema: Json, texts: Mapping[str, str]) -> Json:
@@ -118,24 +122,29 @@ def _property(parameter: Parameter, schema: Json, texts: Mapping[str, str]) -> J
 def _shown_default(parameter: Parameter) -> Any:
     """The default as JSON, where JSON has such a value and it is short enough to be read."""
     default = parameter.default
-    if parameter.field is not None:
-        default = parameter.field.get_default()
-    if default is EMPTY or (parameter.field is not None and parameter.field.default_factory):
+    if parameter.field is not None and parameter.field.default_factory is None:
+        default = parameter.field.default
+    if default is EMPTY:
         return _UNSHOWN
-    if isinstance(default, enum.Enum) and not has_plain_values(type(default)):
-        return default.name
     try:
-        value = _sorted(default)
+        value = _as_json(default)
         is_short = len(json.dumps(value, allow_nan=False)) <= _LONGEST_DEFAULT
     except Exception:
         return _UNSHOWN
     return value if is_short else _UNSHOWN
 
 
-def _sorted(value: Any) -> Any:
-    """A value as JSON, sets in an order that is the same from run to run."""
-    jsonable = to_jsonable_python(value)
-    return sorted(jsonable, key=repr) if isinstance(value, set | frozenset) else jsonable
+def _as_json(value: Any) -> Any:
+    """A value as JSON: enums as they are offered, sets in an order that is always the same."""
+    if isinstance(value, enum.Enum):
+        return value.value if has_plain_values(type(value)) else value.name
+    if isinstance(value, set | frozenset):
+        return sorted(map(_as_json, value), key=repr)
+    if type(value) in (list, tuple):
+        return [_as_json(each) for each in value]
+    if type(value) is dict:
+        return {_as_json(key): _as_json(each) for key, each in value.items()}
+    return value if type(value) in _SCALARS else to_jsonable_python(value)
 
 
 def _returned(hint: Any, text: str) -> tuple[Any, str]:

@@ -38,8 +38,16 @@ _PYTHON = _Language(
     "tuple[{}]",
     "dict[str, {}]",
 )
+_FORMATS = {
+    "date": "as YYYY-MM-DD",
+    "time": "as hh:mm:ss",
+    "date-time": "as YYYY-MM-DDThh:mm:ss",
+    "duration": "an ISO 8601 duration such as PT1H30M",
+    "uuid": "a UUID",
+    "email": "an email address",
+    "uri": "a URL",
+}
 _BOUNDS = {
-    "format": "format",
     "minimum": "at least",
     "exclusiveMinimum": "more than",
     "maximum": "at most",
@@ -72,8 +80,8 @@ def _json(spec: Spec) -> str:
 def _typescript(spec: Spec) -> str:
     head = [f"// {_line(spec['description'])}"] if spec.get("description") else []
     fields = [line for each in _fields(spec) for line in _typescript_field(*each)]
-    more = [f"  {_rest(spec, _TYPESCRIPT)};"] if _rest(spec, _TYPESCRIPT) else []
-    types = [f"type {name} = {each};" for name, each in _definitions(spec, _TYPESCRIPT)]
+    more = [f"  [name: string]: {rest};" for rest in _rest(spec, _TYPESCRIPT)]
+    types = [line for each in _definitions(spec) for line in _typescript_type(*each)]
     return "\n".join([*head, f"type {spec['name']} = {{", *fields, *more, "};", *types])
 
 
@@ -86,13 +94,20 @@ def _typescript_field(name: str, schema: Schema, is_required: bool) -> Iterator[
     yield from (f"    // {path}: {text}" for path, text in notes if path != name)
 
 
+def _typescript_type(name: str, schema: Schema) -> Iterator[str]:
+    yield f"type {name} = {_type(schema, _TYPESCRIPT)};"
+    yield from (f"  // {path}: {text}" for path, text in _notes(name, schema))
+
+
 def _python(spec: Spec) -> str:
     fields = [_python_field(*each) for each in _fields(spec)]
-    more = [f"**{_rest(spec, _PYTHON)}"] if _rest(spec, _PYTHON) else []
-    notes = [note for name, each, _ in _fields(spec) for note in _notes(name, each)]
+    more = [f"**more: {rest}" for rest in _rest(spec, _PYTHON)]
     said = [_line(spec["description"])] if spec.get("description") else []
-    said += [f"{path}: {text}" for path, text in notes]
-    said += [f"{name} = {each}" for name, each in _definitions(spec, _PYTHON)]
+    for name, each, _ in _fields(spec):
+        said += [f"{path}: {text}" for path, text in _notes(name, each)]
+    for name, each in _definitions(spec):
+        said += [f"{name} = {_type(each, _PYTHON)}"]
+        said += [f"{path}: {text}" for path, text in _notes(name, each)]
     lines = [f"{spec['name']}({', '.join([*fields, *more])})", *(f"  # {each}" for each in said)]
     return "\n".join(lines)
 
@@ -114,15 +129,14 @@ def _fields(spec: Spec) -> list[tuple[str, Schema, bool]]:
     return [(name, _schema(each), name in required) for name, each in properties.items()]
 
 
-def _rest(spec: Spec, language: _Language) -> str:
-    """What further parameters may be, where a function takes any."""
+def _rest(spec: Spec, language: _Language) -> list[str]:
+    """The type of further parameters, where a function takes any."""
     more = spec.get("parameters", {}).get("additionalProperties")
-    return f"[name: string]: {_type(more, language)}" if more else ""
+    return [_type(more, language)] if more else []
 
 
-def _definitions(spec: Spec, language: _Language) -> list[tuple[str, str]]:
-    defined = spec.get("parameters", {}).get("$defs", {})
-    return [(name, _type(each, language)) for name, each in defined.items()]
+def _definitions(spec: Spec) -> list[tuple[str, Schema]]:
+    return list(spec.get("parameters", {}).get("$defs", {}).items())
 
 
 # ---- types ---------------------------------------------------------------------------------------
@@ -196,7 +210,12 @@ def _parts(schema: Schema) -> Iterator[tuple[str, Any]]:
 
 
 def _said(schema: Schema) -> str:
+    """The description of a schema, and in brackets what its type does not tell."""
     bounds = [f"{word} {_value(schema[key])}" for key, word in _BOUNDS.items() if key in schema]
+    if "prefixItems" in schema:
+        bounds = []  # the type shows how many there are
+    if form := _FORMATS.get(schema.get("format", ""), ""):
+        bounds.append(form)
     text = _line(schema.get("description", ""))
     return " ".join(filter(None, (text, f"({', '.join(bounds)})" if bounds else "")))
 

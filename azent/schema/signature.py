@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
+import typing_extensions
 from pydantic.fields import FieldInfo
 
 from azent.errors import SchemaError
@@ -23,6 +24,8 @@ from azent.schema.hints import Unresolved, resolve
 
 Kind = inspect._ParameterKind
 EMPTY: Any = inspect.Parameter.empty
+_UNPACK = (typing.Unpack, typing_extensions.Unpack)
+_QUALIFIERS = (typing.Required, typing.NotRequired, typing_extensions.ReadOnly)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,14 @@ def read_signature(function: Callable[..., Any], name: str) -> Signature:
     extra = EMPTY
     for each in found.parameters.values():
         hint = _checked(resolved[each.name], each.name, name)
-        if each.kind is Kind.VAR_KEYWORD and get_origin(hint) is typing.Unpack:
+        if each.kind is Kind.VAR_KEYWORD and get_origin(hint) in _UNPACK:
             parameters.extend(_unpacked(get_args(hint)[0]))
         elif each.kind is Kind.VAR_KEYWORD:
             extra = hint
         elif each.kind is not Kind.VAR_POSITIONAL and each.name not in _bound(function):
             parameters.append(_parameter(each, hint))
-    return Signature(tuple(parameters), resolved["return"], extra)
+    returns = function if isinstance(function, type) else resolved["return"]
+    return Signature(tuple(parameters), returns, extra)
 
 
 def name_of(function: Any, name: str | None) -> str:
@@ -172,7 +176,7 @@ def _is_context(hint: Any) -> bool:
 def _unpacked(keys: Any) -> Iterator[Parameter]:
     """The keys of a TypedDict that `**kwargs` is declared to be."""
     for name, hint in typing.get_type_hints(keys, include_extras=True).items():
-        while get_origin(hint) in (typing.Required, typing.NotRequired):
+        while get_origin(hint) in _QUALIFIERS:
             (hint,) = get_args(hint)
         is_required = name in keys.__required_keys__
         yield Parameter(name, Kind.KEYWORD_ONLY, hint, is_required, _text(hint))

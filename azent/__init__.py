@@ -65,7 +65,8 @@ _HOMES = {
     ),
     "models": ("Scripted", "open_model"),
     "schema": ("function_to_json",),
-    "tools": ("ReplyReader", "Tool", "Toolbox", "read_reply", "tool"),
+    "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
+    "tools": ("Tool", "tool"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -179,4 +180,5 @@ if TYPE_CHECKING:
     )
     from azent.models import Scripted, open_model
     from azent.schema import function_to_json
-    from azent.tools import ReplyReader, Tool, Toolbox, read_reply, tool
+    from azent.toolbox import ReplyReader, Toolbox, read_reply
+    from azent.tools import Tool, tool

@@ -7,6 +7,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from azent.errors import SettingsError
+
+OLLAMA_PORT = 11434
+_NO = {"", "0", "no", "off", "false"}
 
 
 def cache_folder() -> Path:
@@ -27,4 +33,39 @@ def model_mirror() -> str | None:
     return os.environ.get("AZENT_MODEL_MIRROR") or None
 
 
-_NO = {"", "0", "no", "off", "false"}
+
+def ollama_host(given: str | None = None) -> str:
+    """The URL of the Ollama server: what was given, else OLLAMA_HOST, else the local default.
+
+    A host without scheme or port works; 0.0.0.0, an address to listen on, means this machine.
+    """
+    text = (given or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise SettingsError(f"{text!r} is not an address: {error}") from error
+    host = parts.hostname or "127.0.0.1"
+    host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    default = OLLAMA_PORT if "://" not in text else {"https": 443}.get(parts.scheme, 80)
+    where = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{where}:{port or default}{parts.path}"
+
+
+def prompt_folders() -> tuple[Path, ...]:
+    """Where prompt sets are looked for, in order: here, the user's folder, azent's own."""
+    return (Path("prompts"), user_folder() / "prompts", own_prompts())
+
+
+def own_prompts() -> Path:
+    """The sets that azent brings: in the package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    packed = package / "prompts"
+    return packed if packed.is_dir() else package.parent / "prompts"
+
+
+def user_folder() -> Path:
+    """The folder of the user's own settings: AZENT_HOME, else where the system keeps such."""
+    import platformdirs
+
+    return Path(os.environ.get("AZENT_HOME") or platformdirs.user_config_dir("azent", False))

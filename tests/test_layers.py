@@ -12,12 +12,13 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages"],
-    ["errors"],
+    ["errors", "log"],
     ["schema", "results", "settings"],
     ["validate", "prompt", "session", "models"],
     ["reply"],
-    ["tools", "step"],
-    ["execute"],
+    ["request", "tools"],
+    ["step", "execute"],
+    ["toolbox", "flow"],
     ["agent"],
     ["chain", "states", "evaluate", "serve", "mcp", "batch"],
     ["cli"],

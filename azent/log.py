@@ -1,0 +1,85 @@
+"""Looking at a log: its turns, what waits in them, and whether they go in circles.
+
+A turn is a question and all that follows it up to the next one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from azent.messages import Call, Log, Note, Question, Reply, Result
+
+ALTERNATIONS = 3  # a pair of replies that comes this often ends the turn
+REPEATS = 3  # so does the same reply this often in a row
+
+
+def turns(log: Log) -> list[Log]:
+    """The turns of a log: each begins with a question."""
+    starts = [at for at, message in enumerate(log) if isinstance(message, Question)]
+    ends = [*starts[1:], len(log)]
+    return [log[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def turn_of(log: Log) -> Log:
+    """The last turn of a log."""
+    start = max((at for at, message in enumerate(log) if isinstance(message, Question)), default=0)
+    return log[start:]
+
+
+def pending(turn: Log) -> tuple[Call, ...]:
+    """The calls of a turn that have no result yet."""
+    results = {message.id for message in turn if isinstance(message, Result)}
+    calls = (call for reply in replies_of(turn) for call in reply.calls)
+    return tuple(call for call in calls if call.id not in results)
+
+
+def signature(reply: Reply) -> tuple[str, ...]:
+    """What a reply wants called, whatever the order."""
+    return tuple(sorted(key_of(call) for call in reply.calls))
+
+
+def key_of(call: Call) -> str:
+    """A call as text: equal for calls that are the same."""
+    return json.dumps([call.tool, call.tool_input], sort_keys=True, ensure_ascii=False)
+
+
+def replies_of(turn: Log) -> list[Reply]:
+    """The replies of a turn."""
+    return [message for message in turn if isinstance(message, Reply)]
+
+
+def note_in(turn: Log, what: str) -> Note | None:
+    """The last note of a kind in a turn."""
+    notes = (m for m in reversed(turn) if isinstance(m, Note) and m.what == what)
+    return next(notes, None)
+
+
+def call_count(log: Log) -> int:
+    """How many calls a log holds."""
+    return sum(len(message.calls) for message in log if isinstance(message, Reply))
+
+
+def rounds(turn: Log) -> int:
+    """The replies of a turn whose calls ran."""
+    return sum(any(not call.problem for call in reply.calls) for reply in replies_of(turn))
+
+
+def failures(turn: Log) -> int:
+    """How many replies in a row, up to the last, could not be used at all."""
+    count = 0
+    for reply in reversed(replies_of(turn)):
+        usable = any(not call.problem for call in reply.calls) or not (reply.problem or reply.calls)
+        if usable:
+            break
+        count += 1
+    return count
+
+
+def repeats(made: Sequence[object]) -> bool:
+    """Are the last replies the same one three times, or a pair three times over?"""
+    same = list(made[-REPEATS:])
+    pairs = list(made[-2 * ALTERNATIONS :])
+    one = len(same) == REPEATS and same.count(same[0]) == REPEATS
+    two = len(pairs) == 2 * ALTERNATIONS and pairs[:2] * ALTERNATIONS == pairs
+    return one or two

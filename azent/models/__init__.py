@@ -1,0 +1,80 @@
+"""Models: whatever takes chat messages and streams text.
+
+A model has a `name`, a `num_ctx` (the tokens that its context holds, None where that is not known)
+and `stream(request)`, an iterator of `Delta`s closed by one `End`. Closing the iterator stops the
+model. `astream`, its asynchronous twin, may be left out: `stream` then runs in a thread.
+
+A model has an address: "ollama:qwen3:8b", "gguf:/path/to/model.gguf"; a bare name means Ollama.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+from azent.errors import UsageError
+from azent.messages import Delta, End, Request
+from azent.models.scripted import Scripted
+
+__all__ = ["AsyncModel", "Model", "Scripted", "open_model"]
+
+
+class Model(Protocol):
+    """What azent needs of a model."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def num_ctx(self) -> int | None: ...
+
+    def stream(self, request: Request) -> Iterator[Delta | End]: ...
+
+
+@runtime_checkable
+class AsyncModel(Model, Protocol):
+    """A model that can also be waited for without a thread."""
+
+    def astream(self, request: Request) -> AsyncIterator[Delta | End]: ...
+
+
+def open_model(address: str | Model, **settings: Any) -> Model:
+    """The model at an address, with what its kind can be set to as keywords.
+
+    "ollama:NAME" or a bare name: a model of an Ollama server (see `azent.models.ollama.Ollama`:
+    host, num_ctx, keep_alive, retries, retry_wait, connect_timeout, headers, verify, options).
+    "gguf:PATH": a file, run inside this process (needs the extra `embedded`). Settings that are
+    None are left at their defaults. Nothing is contacted or loaded before the first request.
+    Raises UsageError for an address or a setting that there is not.
+    """
+    if not isinstance(address, str):
+        return address
+    kind, _, rest = address.partition(":")
+    given = {name: value for name, value in settings.items() if value is not None}
+    if kind in _OPENERS and ":" in address:
+        return _opened(kind, rest, given)
+    return _opened("ollama", address, given)
+
+
+def _opened(kind: str, rest: str, settings: dict[str, Any]) -> Model:
+    if not rest:
+        raise UsageError("a model's name is missing", "Name one, such as 'qwen2.5-coder:1.5b'.")
+    try:
+        return _OPENERS[kind](rest, settings)
+    except TypeError as error:
+        raise UsageError(f"{kind} models cannot be set so: {error}") from error
+
+
+def _open_ollama(name: str, settings: dict[str, Any]) -> Model:
+    from azent.models.ollama import Ollama
+
+    return Ollama(name, **settings)
+
+
+def _open_gguf(path: str, settings: dict[str, Any]) -> Model:
+    from azent.models.embedded import Embedded
+
+    return Embedded(path, **settings)
+
+
+_OPENERS = {"ollama": _open_ollama, "gguf": _open_gguf}

@@ -1,0 +1,56 @@
+"""A model that says what it is told to, for tests and examples. It never touches a network."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+
+from azent.errors import ModelError
+from azent.messages import Delta, End, Request, Usage
+
+
+class Scripted:
+    """A model that gives one reply of its script to each request, whole or in pieces.
+
+    A reply is a text, an exception to raise, or a list of pieces (texts, `Delta`s, an `End`).
+    `heard` keeps the requests. `pause` is the seconds it takes before each reply. Past the end of
+    the script it raises ModelError, so that a test notices a request too many.
+    """
+
+    def __init__(
+        self,
+        *replies: str | Exception | Iterable[str | Delta | End],
+        name: str = "scripted",
+        num_ctx: int | None = None,
+        pause: float = 0.0,
+    ) -> None:
+        self.name = name
+        self.num_ctx = num_ctx
+        self.pause = pause
+        self.heard: list[Request] = []
+        self._replies = list(replies)
+        self._lock = threading.Lock()
+
+    def stream(self, request: Request) -> Iterator[Delta | End]:
+        """The next reply of the script, piece by piece."""
+        with self._lock:
+            self.heard.append(request)
+            if len(self.heard) > len(self._replies):
+                raise ModelError(f"the script has {len(self._replies)} replies and no more")
+            reply = self._replies[len(self.heard) - 1]
+        time.sleep(self.pause)
+        if isinstance(reply, Exception):
+            raise reply
+        yield from _deltas([reply] if isinstance(reply, str) else reply)
+
+
+def _deltas(pieces: Iterable[str | Delta | End]) -> Iterator[Delta | End]:
+    """The pieces as deltas, with an end if they lack one."""
+    count = 0
+    for piece in pieces:
+        count += 1
+        yield Delta(piece) if isinstance(piece, str) else piece
+        if isinstance(piece, End):
+            return
+    yield End(usage=Usage(reply_tokens=count, requests=1))

@@ -1,0 +1,173 @@
+"""A log and its terms in, the chat messages that a model is sent out. Pure.
+
+The same log and terms always give the same messages, to the byte, and a log that grows gives
+messages that begin as they did before, so that the server's cache of the prefix holds.
+
+Text inside a result is data: it goes as JSON, with whatever could act as a chat marker escaped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from azent.log import turn_of, turns
+from azent.messages import (
+    Call,
+    ChatMessage,
+    Correction,
+    Log,
+    Message,
+    Move,
+    Question,
+    Reply,
+    Result,
+    Specs,
+)
+from azent.prompt import PromptSet, fill
+from azent.schema import render
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What stays fixed for the length of a conversation.
+
+    `choice` holds for the first decision of each question. `rounds` is the most replies whose calls
+    run, `repairs` the most corrections in a row. `readonly` and `repeatable` are names of tools.
+    """
+
+    specs: Specs
+    prompts: PromptSet
+    system: str = ""
+    choice: str = "auto"
+    rounds: int = 8
+    repairs: int = 2
+    readonly: frozenset[str] = frozenset()
+    repeatable: frozenset[str] = frozenset()
+
+
+def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
+    """The request for a move: system text and tools, the conversation, what to do now."""
+    chat = [_chat("system", _system(terms))]
+    for turn in turns(log):
+        chat += _turn_messages(turn, terms.prompts)
+    chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
+    return tuple(_merged(message for message in chat if message["content"]))
+
+
+def _system(terms: Terms) -> str:
+    if not terms.specs:
+        return terms.system
+    shown = render(terms.specs, terms.prompts.functions)
+    return fill(terms.prompts.texts["system"], {"functions": shown, "system": terms.system})
+
+
+def _instruction(turn: Log, terms: Terms, move: Move) -> str:
+    """What to do now, which stands last in the request; without tools there is nothing to say."""
+    texts = terms.prompts.texts
+    called = any(isinstance(message, Reply) and message.calls for message in turn)
+    name = "answer" if move == "answer" else "next" if called else "decide"
+    if not terms.specs or name not in texts:
+        return ""
+    return fill(texts[name], {"question": _question(turn)})
+
+
+def _question(turn: Log) -> str:
+    return next((m.text for m in turn if isinstance(m, Question)), "")
+
+
+def _turn_messages(turn: Log, prompts: PromptSet) -> list[ChatMessage]:
+    chat: list[ChatMessage] = []
+    results = {m.id: m for m in turn if isinstance(m, Result)}
+    for message in turn:
+        chat += _as_chat(message, results, prompts)
+    return chat
+
+
+def _as_chat(message: Message, results: dict[str, Result], prompts: PromptSet) -> list[ChatMessage]:
+    """What the model sees of a message; results stand after their reply, in order of its calls."""
+    match message:
+        case Question(text):
+            return [_chat("user", text)]
+        case Reply(calls=calls) if calls:
+            told = "\n".join(_told(call, results) for call in calls)
+            return [
+                _chat("assistant", _wire(calls)),
+                _chat("user", fill(prompts.texts["results"], {"results": told})),
+            ]
+        case Reply(text=text, problem=None):
+            return [_chat("assistant", text.strip())]
+        case Correction(problem):
+            blanks = {"problem": problem.message}
+            return [_chat("user", fill(prompts.texts["correction"], blanks))]
+    return []
+
+
+def _wire(calls: Iterable[Call]) -> str:
+    """Calls as the model is asked to write them."""
+    listed = [{"tool": call.tool, "tool_input": call.tool_input} for call in calls]
+    return json.dumps({"tools": listed}, ensure_ascii=False)
+
+
+def _told(call: Call, results: dict[str, Result]) -> str:
+    """A call and what came of it, as one line of JSON, with nothing in it that acts as a marker."""
+    result = results.get(call.id)
+    if result is None:
+        outcome: dict[str, Any] = {"error": "not finished"}
+    elif result.ok:
+        outcome = {"result": _value(result.text)}
+    else:
+        outcome = {"error": result.text}
+    told = {"tool": call.tool, "tool_input": call.tool_input, **outcome}
+    return _disarmed(json.dumps(told, ensure_ascii=False))
+
+
+def _value(text: str) -> Any:
+    """A result's text as the JSON value that it is, or as text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if json.dumps(value, ensure_ascii=False) == text else text
+
+
+MARKERS = {
+    "<|": "\\u003c|",
+    "|>": "|\\u003e",
+    "[INST]": "\\u005bINST]",
+    "[/INST]": "\\u005b/INST]",
+    "[TOOL_CALLS]": "\\u005bTOOL_CALLS]",
+    "<start_of_turn>": "\\u003cstart_of_turn>",
+    "<end_of_turn>": "\\u003cend_of_turn>",
+    "<tool_call>": "\\u003ctool_call>",
+    "<think>": "\\u003cthink>",
+    "</think>": "\\u003c/think>",
+    "<s>": "\\u003cs>",
+    "</s>": "\\u003c/s>",
+    "<<SYS>>": "\\u003c<SYS>>",
+}
+
+
+def _disarmed(line: str) -> str:
+    """JSON with the openers of chat markers escaped, as JSON allows: it means the same."""
+    for marker, escaped in MARKERS.items():
+        line = line.replace(marker, escaped)
+    return line
+
+
+def _merged(chat: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """Neighbours of one role as one message: many chat templates demand that roles take turns."""
+    merged: list[ChatMessage] = []
+    for message in chat:
+        if merged and merged[-1]["role"] == message["role"]:
+            both = f"{merged[-1]['content']}\n\n{message['content']}"
+            merged[-1] = _chat(message["role"], both)
+        else:
+            merged.append(message)
+    return merged
+
+
+def _chat(role: str, content: str) -> ChatMessage:
+    return {"role": role, "content": content}

@@ -1,0 +1,105 @@
+"""The registry of tools, and the public face of the reader, which takes functions for specs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from azent.execute import Execution, gathered
+from azent.messages import Call, Reply, Result, Spec
+from azent.tools import Tool, as_tool, duplicate, specs_of
+
+
+class Toolbox:
+    """Tools by name. `width` is the most calls that run at once."""
+
+    def __init__(self, tools: Iterable[object] = (), *, width: int = 32) -> None:
+        self.width = width
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: Callable[..., Any] | Tool | object) -> Tool:
+        """Add a function or a tool. Raises SchemaError: cannot be offered, or the name is taken."""
+        new = as_tool(tool)
+        if new.name in self._tools:
+            raise duplicate(new.name)
+        self._tools[new.name] = new
+        return new
+
+    @property
+    def specs(self) -> dict[str, Spec]:
+        """What a model is shown of each tool, by name, in the order in which they were added."""
+        return {name: tool.spec for name, tool in self._tools.items()}
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        """The tools by name."""
+        return dict(self._tools)
+
+    def __getitem__(self, name: str) -> Tool:
+        return self._tools[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def run(self, calls: Sequence[Call], *, context: object = None) -> tuple[Result, ...]:
+        """Validate, coerce and run the calls, side by side; their results, in order.
+
+        A call that is illegal or that fails has a result that says so: nothing is raised.
+        """
+        from azent.validate import checked
+
+        checked_calls = [checked(call, self.specs)[0] for call in calls]
+        with Execution(self._tools, width=self.width, context=context) as execution:
+            return gathered(execution, checked_calls)
+
+
+def read_reply(text: str, tools: Iterable[object], *, done_reason: str = "stop") -> Reply:
+    """What a model's reply means: calls, words, reasoning, or a problem. Pure; no text raises.
+
+    `tools` are functions, Tools, or dicts {"name", "description", "parameters"} (OpenAI's wrapping
+    too), which are not trusted: their patterns are not evaluated, remote references are refused.
+    `done_reason` is the server's: "length" says that the reply was cut. Calls are validated and
+    coerced, their inputs stay JSON. Raises SchemaError for tools that cannot be offered.
+    """
+    from azent.reply import read
+
+    tools = tuple(tools)
+    return read(text, specs_of(tools), done_reason=done_reason, trusted=_trusted(tools))
+
+
+class ReplyReader:
+    """Reads a reply that comes in pieces; however it was cut, `close` equals `read_reply`.
+
+    `feed` gives the calls that are certain before the end: only where decoding was held to the
+    schema (`held`). `words` gives what is safe to show and was not given before.
+    """
+
+    def __init__(self, tools: Iterable[object], *, held: bool = False) -> None:
+        from azent.reply import Reader
+
+        tools = tuple(tools)
+        self._reader = Reader(specs_of(tools), held=held, trusted=_trusted(tools))
+
+    def feed(self, piece: str) -> list[Call]:
+        """Take a piece; the calls that became certain by it."""
+        return self._reader.feed(piece)
+
+    def words(self) -> str:
+        """The words that can be shown by now and were not given before."""
+        return self._reader.words()
+
+    def close(self, done_reason: str = "stop") -> Reply:
+        """What the whole reply means."""
+        return self._reader.close(done_reason)
+
+
+def _trusted(tools: Sequence[object]) -> bool:
+    return not any(isinstance(tool, dict) for tool in tools)

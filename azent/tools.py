@@ -1,0 +1,152 @@
+"""A tool: a function, the schema that a model is shown of it, and how it may be run.
+
+Any callable is a tool as it is; `@tool` adds what cannot be read off it. The function stays what it
+was, to be called, tested and pickled as before: the options are kept beside it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from azent.errors import SchemaError
+from azent.messages import Spec
+
+if TYPE_CHECKING:
+    from azent.schema import Introspected
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MARK = "__azent_tool__"
+RESERVED = {"auto", "none", "required"}  # what `choice` can say beside a tool's name
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a tool may be run.
+
+    `readonly`: changes nothing, so it may start early and run again. `confirm`: a person is asked
+    first. `serial`: never beside another call. `repeatable`: the same call twice means twice.
+    `timeout`: seconds for one call. `isolate`: in a process of its own, killed at the limit.
+    `retries`: how often it is tried again when it raises.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    readonly: bool = False
+    confirm: bool = False
+    serial: bool = False
+    repeatable: bool = False
+    timeout: float | None = None
+    isolate: bool = False
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that can be offered to a model. `function` is the original."""
+
+    name: str
+    spec: Spec
+    function: Callable[..., Any] = field(repr=False)
+    introspected: Introspected = field(repr=False, compare=False)
+    options: Options = Options()
+
+
+@overload
+def tool(function: Function, /) -> Function: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    readonly: bool = False,
+    confirm: bool = False,
+    serial: bool = False,
+    repeatable: bool = False,
+    timeout: float | None = None,
+    isolate: bool = False,
+    retries: int = 0,
+) -> Callable[[Function], Function]: ...
+
+
+def tool(function: Function | None = None, /, **options: Any) -> Any:
+    """Mark a function as a tool, plainly (`@tool`) or with options (`@tool(readonly=True)`).
+
+    The options are those of `Options`. Gives the function itself back, or a partial of it where it
+    cannot carry a mark of its own (a bound method, a builtin, one marked otherwise before).
+    """
+    if function is None:
+        return functools.partial(_marked, options=Options(**options))
+    return _marked(function, Options(**options))
+
+
+def _marked(function: Any, options: Options) -> Any:
+    if options_of(function) not in (None, options):
+        function = functools.partial(function)
+    try:
+        setattr(function, MARK, options)
+    except AttributeError:
+        function = functools.partial(function)
+        setattr(function, MARK, options)
+    return function
+
+
+def options_of(function: object) -> Options | None:
+    """The options that `@tool` gave a function, or None."""
+    found = getattr(function, MARK, None)
+    return found if isinstance(found, Options) else None
+
+
+def as_tool(thing: object) -> Tool:
+    """The tool that a function, or anything with a method `as_tool`, is. Raises SchemaError."""
+    if isinstance(thing, Tool):
+        return thing
+    if hasattr(thing, "as_tool"):
+        return as_tool(thing.as_tool())
+    if not callable(thing):
+        hint = "Tools are functions; pass the function itself, not what it returns."
+        raise SchemaError(f"{thing!r} cannot be called", hint)
+    return _introspected(thing, options_of(thing) or Options())
+
+
+def _introspected(function: Callable[..., Any], options: Options) -> Tool:
+    from azent.schema import introspect
+
+    found = introspect(function, name=options.name, description=options.description)
+    if found.name in RESERVED:
+        hint = f"Give it another: @tool(name=...). {', '.join(sorted(RESERVED))} are taken."
+        raise SchemaError(f"no tool may bear the name {found.name!r}", hint)
+    return Tool(found.name, found.spec, function, found, options)
+
+
+def spec_of(thing: object) -> Spec:
+    """The spec of a tool, a function, or a dict that is one already (OpenAI's wrapping too)."""
+    if not isinstance(thing, Mapping):
+        return as_tool(thing).spec
+    inner = thing.get("function", thing)
+    if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
+        hint = 'A tool is {"name": ..., "description": ..., "parameters": {a JSON Schema}}.'
+        raise SchemaError(f"{thing!r} describes no tool", hint)
+    empty = {"type": "object", "properties": {}}
+    return {"description": "", **inner, "parameters": inner.get("parameters") or empty}
+
+
+def specs_of(things: Iterable[object]) -> dict[str, Spec]:
+    """The specs of many, by name. Raises SchemaError where two bear one name."""
+    specs: dict[str, Spec] = {}
+    for spec in map(spec_of, things):
+        if spec["name"] in specs:
+            raise SchemaError(
+                f"two tools are named {spec['name']!r}", "Rename one: @tool(name=...)."
+            )
+        specs[spec["name"]] = spec
+    return specs
+
+
+def duplicate(name: str) -> SchemaError:
+    """The error for a name that is taken."""
+    return SchemaError(f"two tools are named {name!r}", "Rename one: @azent.tool(name=...).")

@@ -33,7 +33,6 @@ def model_mirror() -> str | None:
     return os.environ.get("AZENT_MODEL_MIRROR") or None
 
 
-
 def ollama_host(given: str | None = None) -> str:
     """The URL of the Ollama server: what was given, else OLLAMA_HOST, else the local default.
 

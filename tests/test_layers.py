@@ -18,7 +18,7 @@ ROWS = [
     ["reply"],
     ["request", "tools"],
     ["step", "execute"],
-    ["toolbox", "flow"],
+    ["toolbox", "flow", "standard", "toolfile"],
     ["agent"],
     ["chain", "states", "evaluate", "serve", "mcp", "batch"],
     ["cli"],

@@ -1,0 +1,42 @@
+"""How every command ends: an error of azent in words with its exit code, Ctrl-C with 130."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+
+from azent.cli.show import visible
+from azent.errors import AzentError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+INTERRUPTED = 130
+
+
+def polite(command: Command) -> Command:
+    """The command, with errors told as a sentence and a way out."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except AzentError as error:
+            say(f"azent: {error}", error.hint)
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt as error:
+            say("azent: interrupted")
+            raise typer.Exit(INTERRUPTED) from error
+        except BrokenPipeError as error:
+            sys.stderr.close()  # whoever read us has left; there is nobody to tell
+            raise typer.Exit(0) from error
+
+    return run  # type: ignore[return-value]  # it has the command's own signature
+
+
+def say(*lines: str) -> None:
+    """Lines for a person, on standard error."""
+    for line in filter(None, lines):
+        print(visible(line), file=sys.stderr, flush=True)

@@ -1,0 +1,117 @@
+"""Tools from where people keep them: a file, a module, or one function of either.
+
+A file of tools is Python of the user's own and is run when it is loaded. It offers its `__all__`,
+else its `@tool` functions, else every public function defined (not imported) in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from azent.errors import ToolsFileError
+from azent.tools import options_of
+
+Function = Callable[..., Any]
+
+
+def load_tools(source: str) -> list[Function]:
+    """The functions of "file.py", "package.module", "file.py:function" or "module:function".
+
+    Raises ToolsFileError: it is not there, does not import, or has nothing to offer.
+    """
+    place, wanted = _split(source)
+    module = _module(place)
+    if wanted:
+        return [_named(module, name, source) for name in wanted.split(",")]
+    found = offered(module)
+    if not found:
+        hint = "Define a function in it, or name its tools in __all__."
+        raise ToolsFileError(f"{source} has no functions to offer", hint)
+    return found
+
+
+def offered(module: ModuleType) -> list[Function]:
+    """The functions that a module offers as tools, in the order in which they stand in it."""
+    named = getattr(module, "__all__", None)
+    if named is not None:
+        return [_named(module, name, module.__name__) for name in named]
+    members = [value for name, value in vars(module).items() if not name.startswith("_")]
+    marked = [value for value in members if callable(value) and options_of(value)]
+    own = [value for value in members if _is_own(value, module)]
+    return marked or own
+
+
+def _split(source: str) -> tuple[str, str]:
+    """The place and the names after its last colon; a drive's colon, as in C:\\x.py, is none."""
+    place, colon, names = source.rpartition(":")
+    return (place, names) if colon and len(place) > 1 and "\\" not in names else (source, "")
+
+
+def _named(module: ModuleType, name: str, source: str) -> Function:
+    function: Any = getattr(module, name.strip(), None)
+    if callable(function):
+        return function
+    there = ", ".join(n for n, value in vars(module).items() if _is_own(value, module))
+    raise ToolsFileError(
+        f"{source}: there is no function {name!r}", f"Functions: {there or 'none'}."
+    )
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    """Is this a function that the module defines, not one that it imports?"""
+    return inspect.isfunction(value) and value.__module__ == module.__name__
+
+
+def _module(place: str) -> ModuleType:
+    path = Path(place).expanduser()
+    if path.suffix == ".py" or path.exists():
+        return _from_file(path)
+    with _plain_errors(place):
+        return importlib.import_module(place)
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ToolsFileError(f"there is no file {path}", "Name a Python file of functions.")
+    name = f"azent_tools_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise ToolsFileError(f"{path} is not a Python file", "A file of tools ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses and pickle look a function's module up
+    sys.path.insert(0, str(path.resolve().parent))  # its own neighbours import as in a script
+    try:
+        with _plain_errors(str(path)):
+            spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+@contextmanager
+def _plain_errors(place: str) -> Iterator[None]:
+    """Whatever a file of tools raises when it is run becomes one plain error."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}{_last_line(error, place)}"
+        hint = "It is run as it is, so it must import without arguments."
+        raise ToolsFileError(f"{place} does not import: {said}", hint) from error
+
+
+def _last_line(error: BaseException, place: str) -> str:
+    """Where in the file it failed, if it was there."""
+    if isinstance(error, SyntaxError):
+        return ""
+    wanted = str(Path(place).resolve())
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == wanted]
+    return f" (line {lines[-1]})" if lines else ""

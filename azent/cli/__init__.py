@@ -12,7 +12,7 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask
+from azent.cli import ask, tools
 
 app = typer.Typer(
     name="azent",
@@ -23,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("ask", epilog=ask.EXAMPLES)(ask.command)
+app.add_typer(tools.app, name="tools")
 
 
 @app.callback(invoke_without_command=True)

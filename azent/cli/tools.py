@@ -1,0 +1,123 @@
+"""`azent tools`: what a model is shown of functions, what to mend in them, and a call by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from azent.cli.polite import polite, say
+from azent.cli.show import visible
+from azent.errors import SchemaError, UsageError
+
+app = typer.Typer(
+    help="Show, check and call the functions that a model is offered.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Source = Annotated[str, typer.Argument(help="A file, a module, or file.py:function.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+CALL_EXAMPLE = """Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'"""
+FAULTY = 1  # exit code of `check` where there is something to mend, and of a call that failed
+
+
+@app.command("list")
+@polite
+def list_tools(source: Source, as_json: AsJson = False) -> None:
+    """List the functions of a file, each with the first line that a model reads of it."""
+    box = _toolbox(source)
+    if as_json:
+        _print_json([spec["name"] for spec in box.specs.values()])
+        return
+    width = max(map(len, box.specs))
+    for name, spec in box.specs.items():
+        first = spec["description"].partition("\n")[0]
+        print(visible(f"{name:{width}}  {first}".rstrip()))
+
+
+@app.command("show", epilog="Example: azent tools show examples/currency.py --as python")
+@polite
+def show_tools(
+    source: Source,
+    style: Annotated[
+        str, typer.Option("--as", help="json, typescript or python: how prompts can show them.")
+    ] = "json",
+) -> None:
+    """Show what a model is shown of the functions."""
+    from azent.schema import render
+
+    if style not in ("json", "typescript", "python"):
+        raise UsageError(f"there is no style {style!r}", "Styles: json, typescript, python.")
+    print(visible(render(_toolbox(source).specs, style)))  # type: ignore[arg-type]  # checked above
+
+
+@app.command("check")
+@polite
+def check_tools(
+    source: Source,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look for what small models will stumble over. Exits with 1 where there is an error."""
+    from dataclasses import asdict
+
+    from azent.schema.lint import lint
+
+    findings = lint(_toolbox(source).specs)
+    if as_json:
+        _print_json([asdict(finding) for finding in findings])
+    else:
+        for found in findings:
+            where = f"{found.tool}.{found.parameter}" if found.parameter else found.tool
+            print(visible(f"{found.severity}: {where}: {found.message} [{found.rule}]"))
+        say("nothing to mend" if not findings else "")
+    if any(strict or found.severity == "error" for found in findings):
+        raise typer.Exit(FAULTY)
+
+
+@app.command(
+    "call", epilog="""Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'"""
+)
+@polite
+def call_tool(
+    source: Source,
+    name: Annotated[str, typer.Argument(help="The function.")],
+    tool_input: Annotated[str, typer.Argument(help="Its input, as a JSON object.")] = "{}",
+    as_json: AsJson = False,
+) -> None:
+    """Run one function with JSON input, checked as a model's would be."""
+    from azent.messages import Call
+
+    box = _toolbox(source)
+    if name not in box:
+        raise SchemaError(f"{source} has no function {name!r}", f"It has {', '.join(box.specs)}.")
+    (result,) = box.run([Call(name, _object(tool_input))])
+    if as_json:
+        problem = result.problem.kind if result.problem else None
+        _print_json({"ok": result.ok, "text": result.text, "problem": problem})
+    else:
+        print(visible(result.text)) if result.ok else say(f"azent: {result.text}")
+    if not result.ok:
+        raise typer.Exit(FAULTY)
+
+
+def _toolbox(source: str) -> Any:
+    from azent.toolbox import Toolbox
+    from azent.toolfile import load_tools
+
+    return Toolbox(load_tools(source))
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"the input is not JSON: {error}", """Such as '{"a": 2}'.""") from error
+    if not isinstance(value, dict):
+        raise UsageError(f"the input is {text}, not a JSON object", """Such as '{"a": 2}'.""")
+    return value
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2))

@@ -58,8 +58,14 @@ def test_imports_only_from_rows_above(path: Path) -> None:
         assert below or typing_only, f"{path.name} of row {ROW_OF[own]} imports {other}"
 
 
-def test_import_is_light() -> None:
-    heavy = ["ollama", "httpx", "pydantic", "jsonschema", "rich", "typer", "anyio", "asyncio"]
-    code = f"import sys, azent; print(*(name for name in {heavy!r} if name in sys.modules))"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("azent", ["azent.messages", "typer", "rich", "pydantic", "ollama", "asyncio"]),
+        ("azent.cli", ["azent.messages", "rich", "pydantic", "ollama", "jsonschema", "asyncio"]),
+    ],
+)
+def test_import_is_light(module: str, heavy: list[str]) -> None:
+    code = f"import sys, {module}; print(*(name for name in {heavy!r} if name in sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == ""

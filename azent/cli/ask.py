@@ -146,7 +146,8 @@ def _fetch(address: str) -> None:
 
 def _consent(yes: bool) -> Callable[[Any], bool]:
     """Asks a person on the terminal; where there is none, the answer is no."""
-    from azent.cli.show import call_line, visible
+    from azent.cli.show import call_line
+    from azent.cli.visible import visible
 
     def approve(call: Any) -> bool:
         if yes:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from azent.cli.show import visible
+from azent.cli.visible import visible
 from azent.errors import AzentError
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -1,17 +1,16 @@
 """How a run looks while it happens: calls and results as lines, the answer as it streams.
 
-What comes from models, tools and files is shown, not obeyed: control characters appear as pictures
-of themselves, and nothing is read as markup.
+What comes from models, tools and files is shown, not obeyed (`azent.cli.visible`).
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import unicodedata
 from contextlib import nullcontext
 from typing import Any
 
+from azent.cli.visible import visible
 from azent.messages import (
     Answer,
     Asking,
@@ -28,22 +27,6 @@ from azent.messages import (
 )
 
 RESULT_WIDTH = 300
-INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-HARMLESS = {"\n", "\t", "\u200d", "\ufe0f"}  # the last two join and colour emoji
-
-
-def visible(text: str) -> str:
-    """The text with control characters shown in place of being obeyed."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_seen, text))
-
-
-def _seen(character: str) -> str:
-    if character in HARMLESS or unicodedata.category(character) not in INVISIBLE:
-        return character
-    code = ord(character)
-    return chr(0x2400 + code) if code < 0x20 else f"\\u{code:04x}"
 
 
 def call_line(call: Call) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from azent.cli.polite import polite, say
-from azent.cli.show import visible
+from azent.cli.visible import visible
 from azent.errors import SchemaError, UsageError
 
 app = typer.Typer(

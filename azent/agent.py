@@ -119,7 +119,7 @@ class Agent:
         *,
         context: object = None,
         approve: Approve | None = None,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         """The events of a question as they happen; the last one is the Answer."""
         turn = self._turn(question, log, context)
         with turn.execution:
@@ -144,7 +144,7 @@ class Agent:
         *,
         context: object = None,
         approve: Approve | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
         turn = self._turn(question, log, context, asyncio.get_running_loop())
         with turn.execution:

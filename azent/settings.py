@@ -6,13 +6,14 @@ Everything here is a function, so nothing is read on import and a change is seen
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from azent.errors import SettingsError
 
 OLLAMA_PORT = 11434
-_NO = {"", "0", "no", "off", "false"}
+NO = {"", "0", "no", "off", "false"}
 
 
 def cache_folder() -> Path:
@@ -25,7 +26,7 @@ def cache_folder() -> Path:
 
 def offline() -> bool:
     """Whether AZENT_OFFLINE forbids fetching anything."""
-    return os.environ.get("AZENT_OFFLINE", "").strip().lower() not in _NO
+    return os.environ.get("AZENT_OFFLINE", "").strip().lower() not in NO
 
 
 def model_mirror() -> str | None:
@@ -68,3 +69,9 @@ def user_folder() -> Path:
     import platformdirs
 
     return Path(os.environ.get("AZENT_HOME") or platformdirs.user_config_dir("azent", False))
+
+
+def environment(names: Iterable[str]) -> dict[str, str]:
+    """What the environment sets of these, each as AZENT_ and its name in capitals."""
+    texts = {name: os.environ.get(f"AZENT_{name.upper()}", "") for name in names}
+    return {name: text for name, text in texts.items() if text}

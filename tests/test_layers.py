@@ -14,7 +14,7 @@ ROWS = [
     ["messages"],
     ["errors", "log"],
     ["schema", "results", "settings"],
-    ["validate", "prompt", "session", "models"],
+    ["validate", "prompt", "config", "session", "models"],
     ["reply"],
     ["request", "tools"],
     ["step", "execute"],

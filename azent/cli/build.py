@@ -1,0 +1,99 @@
+"""From settings to an agent: what `ask` and `chat` have in common."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from azent.cli.polite import say
+from azent.errors import UsageError
+
+if TYPE_CHECKING:
+    from azent.agent import Agent
+    from azent.config import Value
+    from azent.messages import Call
+    from azent.models import Model
+
+
+def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
+    """The settings, options included; a project's file is named, because anyone may have put it."""
+    from azent.config import resolved, used_project_file
+
+    values = resolved(options)
+    if file := used_project_file():
+        say(f"using {file}")
+    return values
+
+
+def agent_from(
+    values: Mapping[str, Value], *, no_tools: bool = False, quiet: bool = False
+) -> Agent:
+    """The agent that the settings describe."""
+    from azent.agent import Agent
+
+    given = {name: value.value for name, value in values.items()}
+    functions = functions_from(given["tools"], no_tools)
+    return Agent(
+        model_from(given, quiet),
+        functions,
+        prompts=given["prompts"],
+        system=given["system"],
+        choice=given["choice"],
+        rounds=given["rounds"],
+        timeout=given["timeout"],
+    )
+
+
+def functions_from(sources: list[str] | None, none: bool) -> list[Any]:
+    """The functions of some files of tools; without any, the standard ones."""
+    if none and sources:
+        raise UsageError("--tools and --no-tools cannot go together", "Leave one of them out.")
+    if none:
+        return []
+    if not sources:
+        from azent import standard
+        from azent.toolfile import offered
+
+        return list(offered(standard))
+    from azent.toolfile import load_tools
+
+    return [function for source in sources for function in load_tools(source)]
+
+
+def model_from(given: Mapping[str, Any], quiet: bool) -> Model:
+    """The model that is set, else the one at hand, with a word on which that is."""
+    from azent.models import open_model
+    from azent.models.choose import choose
+
+    address = given["model"]
+    if address is None:
+        choice = choose(given["host"])
+        address = choice.address
+        if choice.why and not quiet:
+            say(choice.why)
+    if address.startswith("gguf:"):
+        from azent.cli.progress import fetch_model
+
+        fetch_model(address.removeprefix("gguf:"))
+        return open_model(address, num_ctx=given["num_ctx"])
+    wanted = ("host", "num_ctx", "keep_alive")
+    return open_model(address, **{name: given[name] for name in wanted})
+
+
+def consent(yes: bool) -> Callable[[Call], bool]:
+    """Asks a person on the terminal whether a call may run; where there is none, it may not."""
+    from azent.cli.show import call_line
+    from azent.cli.visible import visible
+
+    def approve(call: Call) -> bool:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            say(f"! not run, for want of a person to ask (-y allows it): {call_line(call)}")
+            return False
+        return typer.confirm(visible(f"Run {call_line(call)}?"), default=False, err=True)
+
+    return approve

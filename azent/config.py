@@ -1,0 +1,145 @@
+"""Settings of the command line, each with where it came from.
+
+Looked for in this order, what comes later wins: `azent.toml` in the project, `config.toml` in the
+user's folder, environment variables (`AZENT_MODEL`, ...), options. A project's file may come from
+anyone, so it may not name tools or servers, and may not lift approval.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from azent import settings
+from azent.errors import SettingsError
+
+PROJECT_FILE = Path("azent.toml")
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What can be set: its type and default, whether a project may set it, whether it is secret."""
+
+    kind: type
+    default: Any = None
+    project: bool = True
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value, and the place that it came from."""
+
+    value: Any
+    source: str = DEFAULT
+
+
+SETTINGS: dict[str, Setting] = {
+    "model": Setting(str),
+    "host": Setting(str, project=False),
+    "api_key": Setting(str, project=False, secret=True),
+    "profiles": Setting(str, project=False),
+    "prompts": Setting(str),
+    "system": Setting(str, ""),
+    "tools": Setting(list, project=False),
+    "yes": Setting(bool, False, project=False),
+    "choice": Setting(str, "auto"),
+    "rounds": Setting(int, 8),
+    "timeout": Setting(float),
+    "num_ctx": Setting(int),
+    "keep_alive": Setting(str),
+    "reply_cache": Setting(str, project=False),
+}
+REMOTE = ("openai:", "gguf:", "://")  # addresses by which a model names a server or a file
+
+
+def resolved(options: Mapping[str, Any] | None = None) -> dict[str, Value]:
+    """Every setting with its value and source. Raises SettingsError that names file and setting.
+
+    `options` are those of the command line; the ones that are None were not given.
+    """
+    values = {name: Value(setting.default) for name, setting in SETTINGS.items()}
+    for source, given in _sources():
+        for name, value in given.items():
+            values[name] = Value(_checked(name, value, source), source)
+    for name, value in (options or {}).items():
+        if value is not None:
+            values[name] = Value(value, "option")
+    return values
+
+
+def used_project_file() -> Path | None:
+    """The project's file, if there is one, to be named to the user."""
+    return PROJECT_FILE if PROJECT_FILE.is_file() else None
+
+
+def masked(name: str, value: Any) -> str:
+    """A value as it may be shown: secrets by their length alone."""
+    if value is None or value == "":
+        return ""
+    return f"({len(str(value))} characters)" if SETTINGS[name].secret else str(value)
+
+
+def _sources() -> Iterator[tuple[str, dict[str, Any]]]:
+    yield str(PROJECT_FILE), _of_project(_from_file(PROJECT_FILE))
+    user_file = settings.user_folder() / "config.toml"
+    yield str(user_file), _from_file(user_file)
+    for name, text in settings.environment(SETTINGS).items():
+        yield f"AZENT_{name.upper()}", {name: _from_text(name, text)}
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{file} cannot be used: {error}") from error
+
+
+def _of_project(given: dict[str, Any]) -> dict[str, Any]:
+    """A project's settings, without any that would hand over more than looks."""
+    for name, value in given.items():
+        named_server = name == "model" and any(mark in str(value) for mark in REMOTE)
+        if named_server or (name in SETTINGS and not SETTINGS[name].project):
+            hint = f"Put it into {settings.user_folder() / 'config.toml'}, or give it as an option."
+            raise SettingsError(f"{PROJECT_FILE} may not set {name} = {value!r}", hint)
+    return given
+
+
+def _from_text(name: str, text: str) -> Any:
+    """The value that an environment variable's text stands for."""
+    kind = SETTINGS[name].kind
+    if kind is list:
+        return [part for part in text.split(",") if part]
+    if kind is bool:
+        return text.strip().lower() not in settings.NO
+    try:
+        return kind(text)
+    except ValueError as error:
+        variable = f"AZENT_{name.upper()}"
+        raise SettingsError(f"{variable} is {text!r}, not {_words(kind)}") from error
+
+
+def _checked(name: str, value: Any, source: str) -> Any:
+    if name not in SETTINGS:
+        raise SettingsError(f"{source}: there is no setting {name!r}", f"Settings: {_names()}.")
+    kind = SETTINGS[name].kind
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise SettingsError(f"{source}: {name} is {value!r}, not {_words(kind)}")
+    return value
+
+
+def _words(kind: type) -> str:
+    names = {int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
+    return names.get(kind, "text")
+
+
+def _names() -> str:
+    return ", ".join(SETTINGS)

@@ -1,0 +1,97 @@
+"""Settings: which source wins, and what a project's file may not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from azent import config
+from azent.errors import SettingsError
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project and a user's folder of the test's own."""
+    project, user = tmp_path / "project", tmp_path / "user"
+    project.mkdir()
+    user.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("AZENT_HOME", str(user))
+
+
+def project(text: str) -> None:
+    Path("azent.toml").write_text(text, "utf-8")
+
+
+def user(tmp_path: Path, text: str) -> None:
+    (tmp_path / "user" / "config.toml").write_text(text, "utf-8")
+
+
+def test_what_comes_later_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert config.resolved()["rounds"] == config.Value(8, "default")
+    project("rounds = 1")
+    assert config.resolved()["rounds"] == config.Value(1, "azent.toml")
+    user(tmp_path, "rounds = 2")
+    assert config.resolved()["rounds"].value == 2
+    monkeypatch.setenv("AZENT_ROUNDS", "3")
+    assert config.resolved()["rounds"] == config.Value(3, "AZENT_ROUNDS")
+    assert config.resolved({"rounds": 4})["rounds"] == config.Value(4, "option")
+    assert config.resolved({"rounds": None})["rounds"].value == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'host = "http://elsewhere"',
+        'tools = ["mine.py"]',
+        "yes = true",
+        'api_key = "x"',
+        'reply_cache = "c.db"',
+        'model = "openai:http://elsewhere/v1#m"',
+        'model = "gguf:/tmp/x.gguf"',
+    ],
+)
+def test_a_project_may_not(line: str) -> None:
+    project(line)
+    with pytest.raises(SettingsError, match=r"azent\.toml may not set") as caught:
+        config.resolved()
+    assert "config.toml" in caught.value.hint
+
+
+def test_the_user_may(tmp_path: Path) -> None:
+    user(tmp_path, 'host = "http://box"\nyes = true\ntools = ["mine.py"]')
+    assert config.resolved()["tools"].value == ["mine.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('rounds = "many"', r"azent\.toml: rounds is 'many', not a whole number"),
+        ("rounds = true", "not a whole number"),
+        ("colour = 1", r"azent\.toml: there is no setting 'colour'"),
+        ("rounds = ", r"azent\.toml cannot be used"),
+    ],
+)
+def test_a_bad_file_is_named(line: str, said: str) -> None:
+    project(line)
+    with pytest.raises(SettingsError, match=said):
+        config.resolved()
+
+
+def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZENT_ROUNDS", "many")
+    with pytest.raises(SettingsError, match="AZENT_ROUNDS is 'many', not a whole number"):
+        config.resolved()
+
+
+def test_a_whole_number_will_do_for_a_number() -> None:
+    project("timeout = 120")
+    assert config.resolved()["timeout"].value == 120.0
+
+
+def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZENT_API_KEY", "hush")
+    value = config.resolved()["api_key"].value
+    assert config.masked("api_key", value) == "(4 characters)"
+    assert config.masked("model", "m") == "m"

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from azent.models.catalogue import Pulling
 from azent.models.fetch import MODELS, model_file, path_of
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 def fetch_model(name: str) -> Path:
     """The file of a model that azent knows by name, with a bar while it is being fetched."""
+    if name not in MODELS:
+        return Path(name)
+    if path_of(MODELS[name]).exists():
+        return model_file(name)
+    with _bar() as progress:
+        task = progress.add_task("fetching", total=MODELS[name].size)
+        return model_file(name, progress=lambda done, _: progress.update(task, completed=done))
+
+
+def show_pull(steps: Iterable[Pulling]) -> None:
+    """A bar for what a server fetches."""
+    with _bar() as progress:
+        task = progress.add_task("pulling", total=None)
+        for step in steps:
+            progress.update(task, completed=step.done, total=step.total or None)
+
+
+def _bar() -> Progress:
+    """A bar in bytes on standard error, gone when it is done."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-    if name not in MODELS or path_of(MODELS[name]).exists():
-        return model_file(name) if name in MODELS else Path(name)
-    screen = Console(stderr=True)
-    columns = ("fetching", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task(name, total=MODELS[name].size)
-        return model_file(name, progress=lambda done, _: progress.update(task, completed=done))
+    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

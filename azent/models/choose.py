@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from azent import settings
-from azent.errors import ModelNotFound
+from azent.errors import ModelError, ModelNotFound
+from azent.models.catalogue import names
 
 PREFERRED = "qwen2.5-coder:1.5b"  # the smallest at hand that was seen to answer in two steps
-CONNECT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,10 @@ def choose(host: str | None = None) -> Choice:
 
 def installed_models(host: str | None = None) -> list[str] | None:
     """The names of the models that an Ollama server has, newest first; None where none answers."""
-    import httpx
-    import ollama
-
-    timeout = httpx.Timeout(10.0, connect=CONNECT_SECONDS)
     try:
-        with ollama.Client(settings.ollama_host(host), timeout=timeout) as client:
-            models = client.list().models
-    except (ConnectionError, httpx.HTTPError, ollama.ResponseError, ValueError):
+        return names(host)
+    except ModelError:
         return None
-    dated = sorted(models, key=lambda each: str(each.modified_at or ""), reverse=True)
-    return [each.model for each in dated if each.model]
 
 
 def _embedded(host: str) -> str:

@@ -1,0 +1,105 @@
+"""`azent models`: what the server has, what azent can run by itself, and fetching either."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from azent.cli.polite import polite, say
+from azent.errors import ModelUnreachable
+
+app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
+Host = Annotated[str | None, typer.Option(help="The server; else OLLAMA_HOST, else this machine.")]
+
+
+@app.command("list")
+@polite
+def list_models(
+    host: Host = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List models: size, context, native tools or not, and the prompt set that suits each."""
+    rows = [*_of_server(host), *_embedded()]
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    headings = ("size", "context", "native tools", "prompt set", "where")
+    table = Table(Column("model", no_wrap=True), *headings, box=None)
+    for row in rows:
+        cells = (row["name"], row["shown_size"], row["context"] or "?", _yes(row["native_tools"]))
+        table.add_row(*(Text(str(cell)) for cell in (*cells, row["prompts"], row["where"])))
+    Console().print(table)
+
+
+@app.command("pull")
+@polite
+def pull_model(
+    name: Annotated[str, typer.Argument(help="A model of Ollama's library, or gguf:NAME.")],
+    host: Host = None,
+) -> None:
+    """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
+    if name.startswith("gguf:"):
+        from azent.cli.progress import fetch_model
+
+        print(fetch_model(name.removeprefix("gguf:")))
+        return
+    from azent.cli.progress import show_pull
+    from azent.models.catalogue import pull
+
+    show_pull(pull(name, host))
+    say(f"{name} is there")
+
+
+def _of_server(host: str | None) -> list[dict[str, Any]]:
+    from azent import prompt
+    from azent.models.catalogue import installed
+
+    try:
+        models = installed(host)
+    except ModelUnreachable as error:
+        say(f"azent: {error}", error.hint)
+        return []
+    return [
+        {
+            **asdict(model),
+            "shown_size": _size(model.size),
+            "prompts": prompt.load(model=model.name).name,
+            "where": "Ollama",
+        }
+        for model in models
+    ]
+
+
+def _embedded() -> list[dict[str, Any]]:
+    """The models that azent can run by itself, fetched or not."""
+    from azent import prompt
+    from azent.models.embedded import NUM_CTX
+    from azent.models.fetch import MODELS, path_of
+
+    return [
+        {
+            "name": f"gguf:{name}",
+            "size": file.size,
+            "shown_size": _size(file.size),
+            "context": NUM_CTX,
+            "native_tools": False,
+            "prompts": prompt.load(model=name).name,
+            "where": "fetched" if path_of(file).exists() else "fetched at first use",
+        }
+        for name, file in MODELS.items()
+    ]
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"

@@ -1,0 +1,105 @@
+"""What an Ollama server can tell of its models: sizes, contexts, native tools; and fetching one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from azent import settings
+from azent.errors import ModelRefused, ModelUnreachable
+
+if TYPE_CHECKING:
+    import ollama
+
+CONNECT_SECONDS = 2.0
+READ_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A model of a server. `size` is in bytes, `context` in tokens (0 where it is not told)."""
+
+    name: str
+    size: int
+    context: int = 0
+    native_tools: bool = False
+    parameters: str = ""
+    quantization: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pulling:
+    """How far a pull is: what is being done, and the bytes done of those in all."""
+
+    status: str
+    done: int = 0
+    total: int = 0
+
+
+def names(host: str | None = None) -> list[str]:
+    """The names of a server's models, newest first. Raises ModelUnreachable, ModelRefused."""
+    with _client(host) as client:
+        return [each.model for each in _listed(client)]
+
+
+def installed(host: str | None = None) -> tuple[Installed, ...]:
+    """The models of a server, newest first. Raises ModelUnreachable, ModelRefused."""
+    with _client(host) as client:
+        return tuple(_described(client, each) for each in _listed(client))
+
+
+def version(host: str | None = None) -> str:
+    """The version of a server. Raises ModelUnreachable, ModelRefused."""
+    import httpx
+
+    url = settings.ollama_host(host)
+    try:
+        answer = httpx.get(f"{url}/api/version", timeout=CONNECT_SECONDS, trust_env=False)
+        return str(answer.json()["version"])
+    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        raise ModelUnreachable(f"no Ollama answers at {url}") from error
+
+
+def pull(name: str, host: str | None = None) -> Iterator[Pulling]:
+    """Have a server fetch a model; how far it is, as it goes. Raises ModelError's kinds."""
+    with _client(host, read=None) as client:
+        for step in client.pull(name, stream=True):
+            yield Pulling(step.status or "", step.completed or 0, step.total or 0)
+
+
+def _listed(client: ollama.Client) -> list[Any]:
+    models = [each for each in client.list().models if each.model]
+    return sorted(models, key=lambda each: str(each.modified_at or ""), reverse=True)
+
+
+def _described(client: ollama.Client, listed: Any) -> Installed:
+    shown = client.show(listed.model)
+    facts = shown.modelinfo or {}
+    contexts = [int(value) for key, value in facts.items() if key.endswith(".context_length")]
+    details = listed.details
+    return Installed(
+        listed.model,
+        int(listed.size or 0),
+        contexts[0] if contexts else 0,
+        "tools" in (shown.capabilities or ()),
+        (details.parameter_size if details else "") or "",
+        (details.quantization_level if details else "") or "",
+    )
+
+
+@contextmanager
+def _client(host: str | None, read: float | None = READ_SECONDS) -> Iterator[ollama.Client]:
+    import httpx
+    import ollama
+
+    url = settings.ollama_host(host)
+    timeout = httpx.Timeout(read, connect=CONNECT_SECONDS)
+    try:
+        with ollama.Client(url, timeout=timeout, trust_env=False) as client:
+            yield client
+    except (ConnectionError, httpx.TransportError) as error:
+        raise ModelUnreachable(f"no Ollama answers at {url}") from error
+    except ollama.ResponseError as error:
+        raise ModelRefused(f"Ollama's server failed: {error.error}") from error

@@ -165,7 +165,7 @@ def _replies(server: Any, body: Mapping[str, Any], deadline: float | None) -> It
     """What the server calls back with, until it has nothing more to say."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stopped = threading.Event()
-    thread = threading.Thread(target=_write, args=(server, body, said, stopped))
+    thread = threading.Thread(target=_write, args=(server, body, said, stopped), name="writer")
     thread.start()
     try:
         while (piece := _next(said, deadline)) is not None:

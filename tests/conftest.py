@@ -1,0 +1,45 @@
+"""What all tests stand on: a world of their own, and real models for those that ask for them.
+
+Nothing that a test does reaches the user's files, settings or servers, unless it asks for a real
+model by the fixture `ollama` or `small_model_file`: these are started and fetched once for all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from azent.models import fetch
+from scripts import real_ollama
+
+SMALL_MODEL = "qwen2.5-coder:0.5b"
+DEAD_SERVER = "http://127.0.0.1:9"
+
+
+@pytest.fixture(autouse=True)
+def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(("AZENT_", "XDG_", "OLLAMA_"))]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("OLLAMA_HOST", DEAD_SERVER)
+
+
+@pytest.fixture(scope="session")
+def ollama() -> Iterator[str]:
+    """The URL of a real Ollama server that has SMALL_MODEL: OLLAMA_HOST's, or one of our own."""
+    try:
+        with real_ollama.running([SMALL_MODEL]) as url:
+            yield url
+    except real_ollama.CannotRun as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def small_model_file() -> Path:
+    """The file of SMALL_MODEL, in the user's own cache folder."""
+    return fetch.model_file(SMALL_MODEL)

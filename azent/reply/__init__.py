@@ -1,0 +1,13 @@
+"""Reply text and specs in; calls, words, reasoning or a problem out.
+
+    read(text, specs)             a whole reply
+    Reader(specs)                 a reply as it streams
+    read_words, WordsReader       an answer, which is never searched for calls
+"""
+
+from __future__ import annotations
+
+from azent.reply.reader import Reader, read
+from azent.reply.words import WordsReader, read_words
+
+__all__ = ["Reader", "WordsReader", "read", "read_words"]

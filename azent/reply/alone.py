@@ -1,0 +1,48 @@
+"""Does a call stand alone? Only then is it meant; in a sentence it is talked about.
+
+Before it on its line may stand nothing, a list marker, or a label such as `Tool call:`; after it,
+nothing but stray closing marks, another call, or a chat marker. A line that quotes (`>`) or denies
+(`I will not run:`) does not lead to a call.
+"""
+
+from __future__ import annotations
+
+import re
+
+REACH = 300  # characters looked back at most, so that a stream need not be kept
+
+_START = re.compile(r"[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?[`\"'(]?[ \t]*")
+_LABEL = re.compile(r"[ \t\ufeff]*[^\n>|{}\[\]\"`]{1,120}[:：=][ \t]*[`]?")
+_DENIAL = re.compile(
+    r"\b(?:not|never|cannot|refuse\w*|avoid\w*|instead of|rather than|no longer)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_REST = re.compile(r"[ \t]*(?:[}\])`\"';,]+[ \t]*)?")
+_NEXT = re.compile(r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)\s*[{\[]")
+
+
+def may_begin(text: str, at: int) -> bool:
+    """May a call begin at `at`, judging by what stands before it?"""
+    begin = max(text.rfind("\n", max(0, at - REACH), at) + 1, at - REACH, 0)
+    lead = text[begin:at]
+    if _START.fullmatch(lead):
+        return not denied(_line_before(text, begin))
+    return bool(_LABEL.fullmatch(lead)) and not _DENIAL.search(lead)
+
+
+def denied(line: str) -> bool:
+    """Does a line that leads to a call (it ends in a colon) say that it is not to be made?"""
+    return line.rstrip().endswith((":", "：")) and bool(_DENIAL.search(line))
+
+
+def _line_before(text: str, begin: int) -> str:
+    """The last line with words in it before a line; only as far back as `REACH`."""
+    lead = text[max(0, begin - REACH) : begin].rstrip().rstrip("`").rstrip()
+    return lead[lead.rfind("\n") + 1 :]
+
+
+def rest_of_line(text: str, end: int) -> tuple[int, bool]:
+    """Where a call at the end of its line really ends, and whether its line holds nothing else."""
+    match = _REST.match(text, end)
+    after = match.end() if match else end
+    return after, bool(_NEXT.match(text, after))

@@ -1,0 +1,118 @@
+"""The dialects: one table, one small recogniser each.
+
+To teach azent another way in which some model writes calls, add a row: what it begins with, and a
+function that reads it there. The function gets the text, the place and the terms, and gives a
+`Block`, or None where it was something else after all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from azent.reply.dialects import harmony, markup, tags, tokens
+from azent.reply.found import Block, Mode, Recogniser, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A way to write calls, reasoning or the ends of turns: what it begins with, and its reader."""
+
+    name: str
+    opener: str
+    read: Recogniser
+
+
+_BAR = "[|｜]"
+_THOUGHTS = (
+    (r"<(?:think|seed:think)>", r"</(?:think|seed:think)>"),
+    (r"<thinking>", r"</thinking>"),
+    (r"<thought>", r"</thought>"),
+    (r"<reasoning>", r"</reasoning>"),
+    (r"\[THINK\]", r"\[/THINK\]"),
+    (r"<\|channel>thought\n?", r"<channel\|>"),
+    (r"<\|open\|>think<\|sep\|>", r"<\|close\|>think(?:<\|sep\|>)?"),
+    (r"◁think▷", r"◁/think▷"),
+    (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
+    (r"<unused94>thought\n?", r"<unused95>"),
+)
+_CLOSED_THOUGHT = "|".join(closer for _, closer in _THOUGHTS)
+_TURNS = rf"<{_BAR}im_start{_BAR}>|<{_BAR}start_header_id{_BAR}>|<start_of_turn>|<{_BAR}turn>"
+_OTHER_SIDE = re.compile(
+    rf"(?:{_TURNS})\s*(?:user|system|tool|ipython|human)\b"
+    rf"|<\|(?:user|observation|system)\|>|<tool_response>|<{_BAR}tool▁outputs?▁begin{_BAR}>"
+    r"|\[INST\]|\[TOOL_RESULTS\]|<function_results>|<\|tool_response>"
+)
+_OWN_SIDE = re.compile(
+    rf"(?:{_TURNS})\s*(?:assistant|model)?\s*(?:<{_BAR}end_header_id{_BAR}>)?\n?|<\|assistant\|>"
+)
+_ENDS = (
+    rf"<{_BAR}(?:im_end|eot_id|eom_id|endoftext|end|return|call|end_of_text|eot|EOT|message_end"
+    rf"|END_RESPONSE|START_RESPONSE|end▁of▁sentence|tool▁calls▁(?:begin|end)|tool▁call▁end"
+    rf"|tool_calls_section_(?:begin|end)|begin_of_text|END_OF_TURN_TOKEN){_BAR}>"
+    rf"|</?{_BAR}DSML{_BAR}\s?(?:function_calls|tool_calls|calls)>"
+    r"|<end_of_turn>|<turn\|>|<eos>|<bos>|</s>(?=\s*\Z|\n)|\[/INST\]"
+    r"|<\|(?:open|close)\|>(?:response|tools|message|think)(?:<\|sep\|>|\Z)"
+    r"|</tool_calls?>|</function_calls?>"
+)
+_MARKERS = re.compile(_ENDS)
+_QUOTED = ("`", '"', "'", "“")
+
+
+def _thought(text: str, at: int, terms: Terms) -> Block | None:
+    """Reasoning, up to its own closer or the end of the text."""
+    if text[max(0, at - 1) : at] in _QUOTED:
+        return None
+    for opener, closer in _THOUGHTS:
+        if (match := re.compile(opener).match(text, at)) is not None:
+            return Block(match.end(), mode=Mode("thinking", (closer,)))
+    return None
+
+
+def _late_end_of_thought(text: str, at: int, terms: Terms) -> Block | None:
+    """The end of reasoning that the prompt had opened: all before it was reasoning."""
+    match = re.compile(_CLOSED_THOUGHT).match(text, at)
+    if match is None or text[max(0, at - 1) : at] in _QUOTED:
+        return None
+    return Block(match.end(), undo=True)
+
+
+def _turn(text: str, at: int, terms: Terms) -> Block | None:
+    if (other := _OTHER_SIDE.match(text, at)) is not None:
+        return Block(other.end(), stop=True)
+    own = _OWN_SIDE.match(text, at)
+    return Block(own.end()) if own and own.end() > at else None
+
+
+def _marker(text: str, at: int, terms: Terms) -> Block | None:
+    match = _MARKERS.match(text, at)
+    return None if match is None or text[max(0, at - 1) : at] == "`" else Block(match.end())
+
+
+DIALECTS = (
+    Dialect("reasoning", "|".join(opener for opener, _ in _THOUGHTS), _thought),
+    Dialect("the end of reasoning", _CLOSED_THOUGHT, _late_end_of_thought),
+    Dialect("Hermes and other tags", tags.OPENER, tags.tagged),
+    Dialect("Qwen3-Coder", r"<function\s*=", tags.bare_markup),
+    Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR}\s?|antml:)?invoke name=", tags.bare_markup),
+    Dialect("Mistral", r"\[TOOL_CALLS\]", tokens.mistral),
+    Dialect("DeepSeek V3", rf"<{_BAR}tool▁call▁begin{_BAR}>", tokens.deepseek),
+    Dialect("Kimi K2", r"<\|tool_call_begin\|>", tokens.kimi_k2),
+    Dialect("Kimi K3", r"<\|open\|>call", tags.bare_markup),
+    Dialect("Gemma", r"<\|tool_call>", tokens.gemma),
+    Dialect("Harmony", r"<\|channel\|>|<\|start\|>|<\|constrain\|>", harmony.harmony),
+    Dialect("turns", rf"{_TURNS}|{_OTHER_SIDE.pattern}|<\|assistant\|>", _turn),
+    Dialect("ends of turns", _ENDS, _marker),
+    Dialect("the tool's name as a tag", r"<[A-Za-z_][\w.-]{0,100}\s*/?>", markup.tag_named_tool),
+)
+_OPENERS = tuple((re.compile(dialect.opener), dialect) for dialect in DIALECTS)
+OPENERS = "|".join(dialect.opener for dialect in DIALECTS[:-1])
+
+
+def dialect_at(text: str, at: int, terms: Terms) -> Block | None:
+    """What some dialect has at `at`; None where it is plain text."""
+    for opener, dialect in _OPENERS:
+        if opener.match(text, at) and (block := dialect.read(text, at, terms)) is not None:
+            return block
+    return None

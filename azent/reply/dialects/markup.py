@@ -1,0 +1,235 @@
+"""Calls written as markup: one element for each argument.
+
+Qwen3-Coder, GLM, DeepSeek's DSML, Kimi K3, Anthropic's own, and a tool's name as the tag. The text
+of an argument is not escaped, so it may hold anything, closing tags included: an argument ends at a
+closing tag that is followed by what can follow an argument, and not before. What an argument is
+(text, a number, JSON) is left to the schema, except where the markup says that it is a string.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from azent.literals import Bare
+from azent.messages import Call
+from azent.reply.found import Block, Terms
+from azent.reply.weigh import call_with, option, truncated
+from azent.validate import resolved_tool
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """How one family writes calls, as patterns.
+
+    `call` opens a call and has a group `name`; `argument` opens an argument and has `key` (and
+    `type`, where it is told); `argument_end` and `call_end` close them. `trims` takes one line
+    break at each end of a value away.
+    """
+
+    call: re.Pattern[str]
+    argument: re.Pattern[str]
+    argument_end: re.Pattern[str]
+    call_end: re.Pattern[str]
+    trims: bool = False
+
+
+def _patterns(call: str, argument: str, argument_end: str, call_end: str, trims: bool) -> Markup:
+    parts = (re.compile(pattern) for pattern in (call, argument, argument_end, call_end))
+    return Markup(*parts, trims=trims)
+
+
+_DSML = r"(?:[|｜]DSML[|｜]\s?|antml:|\w+:)?"
+_OUTER_END = r"</tool_calls?>|</function_calls?>|<\|?tool_call"
+QWEN = _patterns(
+    r"<function\s*=\s*[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
+    r"<parameter\s*=\s*[\"']?(?P<key>[^<>\"']+?)[\"']?\s*>",
+    r"</parameter>",
+    r"\s*(?:</function>|(?=</tool_call>))",
+    True,
+)
+INVOKE = _patterns(
+    rf"<{_DSML}invoke name=\"(?P<name>[^\"<>]+)\"\s*>",
+    rf"<{_DSML}parameter name=\"(?P<key>[^\"<>]+)\"(?: string=\"(?P<type>true|false)\")?\s*>",
+    rf"</{_DSML}parameter>",
+    rf"\s*</{_DSML}invoke>",
+    False,
+)
+GLM = _patterns(
+    r"(?P<name>[\w.:/-]+)\s*(?=<arg_key>|</tool_call>)",
+    r"<arg_key>(?P<key>[^<]*)</arg_key>\s*<arg_value>",
+    r"</arg_value>",
+    r"\s*(?=</tool_call>)",
+    False,
+)
+KIMI = _patterns(
+    r"<\|open\|>call tool=\"(?P<name>[^\"]+)\"[^<]*<\|sep\|>",
+    r"<\|open\|>argument key=\"(?P<key>[^\"]+)\"(?: type=\"(?P<type>\w+)\")?[^<]*<\|sep\|>",
+    r"<\|close\|>argument<\|sep\|>",
+    r"\s*<\|close\|>call<\|sep\|>",
+    False,
+)
+_SPACE = re.compile(r"\s*+")
+_STRING = ("true", "string")
+
+
+class _OutOfText(Exception):
+    """The text ends inside an argument."""
+
+
+class Reader:
+    """Reads one call; remembers the next closing tag, so that no text is searched twice."""
+
+    def __init__(self, text: str, markup: Markup, known: dict[str, Any]) -> None:
+        self.text, self.markup, self.known = text, markup, known
+        self.follow = re.compile(
+            rf"\s*+(?:{_inner(markup.argument)}|{_inner(markup.call_end)}|{_OUTER_END}|\Z)"
+        )
+        self.early = re.compile(rf"\n\s*{_inner(markup.argument)}")
+        self._next_end: tuple[int, int] | None = None
+
+    def arguments(self, at: int) -> tuple[dict[str, Any], int, bool]:
+        """The arguments from `at` on, where they end, and whether the call has its own end."""
+        given: dict[str, Any] = {}
+        while True:
+            at = _skip(self.text, at)
+            opener = self.markup.argument.match(self.text, at)
+            if opener is None:
+                break
+            key = opener.group("key").strip()
+            end, after = self._end(opener.end(), given)
+            given[key] = self._value(opener, self.text[opener.end() : end])
+            at = after
+        closer = self.markup.call_end.match(self.text, at)
+        return given, closer.end() if closer else at, closer is not None
+
+    def _end(self, begin: int, given: dict[str, Any]) -> tuple[int, int]:
+        """Where a value ends, and where what follows it begins."""
+        closer = self._closer(begin)
+        early = self._early(begin, closer[0] if closer else len(self.text), given)
+        if early is not None:
+            return early, early
+        if closer is not None:
+            return closer
+        call_end = re.compile(rf"\s*{_inner(self.markup.call_end)}").search(self.text, begin)
+        if call_end is None:
+            raise _OutOfText
+        return call_end.start(), call_end.start()
+
+    def _closer(self, begin: int) -> tuple[int, int] | None:
+        """The first closing tag that is followed by what can follow an argument."""
+        if self._next_end is not None and self._next_end[0] >= begin:
+            return self._next_end if self._next_end[0] < len(self.text) else None
+        for match in self.markup.argument_end.finditer(self.text, begin):
+            if self.follow.match(self.text, match.end()):
+                self._next_end = match.start(), match.end()
+                return self._next_end
+        self._next_end = len(self.text), len(self.text)
+        return None
+
+    def _early(self, begin: int, end: int, given: dict[str, Any]) -> int | None:
+        """Where another known argument opens on a line of its own: the closing tag was forgotten."""
+        for match in self.early.finditer(self.text, begin, end):
+            key = match.group("key").strip()
+            if key in self.known and key not in given:
+                return match.start()
+        return None
+
+    def _value(self, opener: re.Match[str], raw: str) -> Any:
+        kind = opener.groupdict().get("type")
+        if self.markup.trims:
+            raw = raw.removeprefix("\n").removesuffix("\n")
+        return raw if kind in _STRING else Bare(raw)
+
+
+def markup_call(text: str, at: int, terms: Terms, markup: Markup) -> Block | None:
+    """The call at `at`; None where there is none."""
+    opener = markup.call.match(text, at)
+    if opener is None:
+        return None
+    name = opener.group("name")
+    inner = _skip(text, opener.end())
+    if text.startswith("{", inner):
+        return _with_json(text, inner, terms, name, markup)
+    reader = Reader(text, markup, _known(name, terms))
+    try:
+        given, end, ended = reader.arguments(opener.end())
+    except _OutOfText:
+        return _cut(text, name, terms)
+    if not ended and terms.more:
+        return Block(len(text), open=True)
+    if not ended and (terms.cut or text[end:].strip()[:1] == "<"):
+        return _cut(text, name, terms)
+    chosen = option([Call(name, given)], terms)
+    return Block(end, chosen.calls, repairs=chosen.bent)
+
+
+def _with_json(text: str, at: int, terms: Terms, name: str, markup: Markup) -> Block:
+    block = call_with(name, text, at, terms)
+    closer = markup.call_end.match(text, block.end)
+    return block if closer is None else _ending(block, closer.end())
+
+
+def _ending(block: Block, end: int) -> Block:
+    from dataclasses import replace
+
+    return replace(block, end=end)
+
+
+def _cut(text: str, name: str, terms: Terms) -> Block:
+    return Block(len(text), problem=None if terms.more else truncated(name), open=True)
+
+
+def _known(name: str, terms: Terms) -> dict[str, Any]:
+    tool = resolved_tool(name, terms.specs)
+    return dict((terms.specs[tool].get("parameters") or {}).get("properties", {})) if tool else {}
+
+
+def tag_named_tool(text: str, at: int, terms: Terms) -> Block | None:
+    """A tool's name as the tag, its arguments as tags inside: only for registered names."""
+    opener = re.compile(r"<(?P<name>[A-Za-z_][\w.-]{0,100})\s*(?P<empty>/?)>").match(text, at)
+    if opener is None or opener.group("name") not in terms.specs:
+        return None
+    name = opener.group("name")
+    closer = text.find(f"</{name}>", opener.end())
+    if opener.group("empty"):
+        return _plain(name, {}, opener.end(), terms)
+    if closer < 0:
+        return Block(len(text), open=True) if terms.more else None
+    given = _elements(text[opener.end() : closer], _known(name, terms))
+    if given is None:
+        return None
+    return _plain(name, given, closer + len(name) + 3, terms)
+
+
+def _plain(name: str, given: Any, end: int, terms: Terms) -> Block:
+    chosen = option([Call(name, given)], terms, 0, [f"<{name}> was read as a call"])
+    return Block(end, chosen.calls, repairs=chosen.bent)
+
+
+def _elements(inner: str, known: dict[str, Any]) -> dict[str, Any] | str | None:
+    """The elements of a tag, if it holds nothing but arguments that the tool knows, or JSON."""
+    if inner.strip()[:1] == "{":
+        return inner.strip()
+    given: dict[str, Any] = {}
+    at = _skip(inner, 0)
+    while at < len(inner):
+        opener = re.compile(r"<([A-Za-z_][\w.-]*)>").match(inner, at)
+        if opener is None or opener.group(1) not in known:
+            return None
+        end = inner.find(f"</{opener.group(1)}>", opener.end())
+        if end < 0:
+            return None
+        given[opener.group(1)] = Bare(inner[opener.end() : end])
+        at = _skip(inner, end + len(opener.group(1)) + 3)
+    return given
+
+
+def _inner(pattern: re.Pattern[str]) -> str:
+    return pattern.pattern
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,99 @@
+"""ReAct: Thought, Action and Action Input, a line each; and what the model then makes up."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from azent.messages import Call
+from azent.reply.found import Block, Terms
+from azent.reply.weigh import call_with, option, protocol, truncated
+from azent.validate import resolved_tool
+
+_LABEL = r"[*_#\s]{0,6}%s[*_]{0,2}\s*:[*_]{0,2}[ \t]*"
+_THOUGHT = re.compile(_LABEL % "Thought")
+_FINAL = re.compile(_LABEL % "Final Answer")
+_ACTION = re.compile(_LABEL % "Action" + r"(?P<name>[^\n]*)")
+_INPUT = re.compile(r"\s*" + _LABEL % r"Action[ _]Input")
+_NEXT = re.compile(r"\n" + _LABEL % "(Thought|Action|Final Answer|Observation)")
+_FENCE = re.compile(r"\s*```(?:json)?\s*")
+_REST = re.compile(r"[^\n]*")
+_INLINE = re.compile(r"(?P<name>[\w.-]+)\s*\[(?P<given>[^\]\n]*)\]\s*\Z")
+
+
+def react(text: str, at: int, terms: Terms) -> Block | None:
+    """What the label at `at` opens; None where it is no more than a word."""
+    if (thought := _THOUGHT.match(text, at)) is not None:
+        return _thought(text, thought.end(), terms)
+    if (final := _FINAL.match(text, at)) is not None:
+        return Block(final.end())
+    action = _ACTION.match(text, at)
+    return None if action is None else _action(text, action, terms)
+
+
+def _thought(text: str, begin: int, terms: Terms) -> Block | None:
+    """A thought is one where an action or an answer follows it."""
+    following = _NEXT.search(text, begin)
+    if following is None:
+        return Block(len(text), open=True) if terms.more else None
+    if following.group(1) not in ("Action", "Final Answer"):
+        return None
+    return Block(following.start(), thinking=text[begin : following.start()].strip())
+
+
+def _action(text: str, action: re.Match[str], terms: Terms) -> Block | None:
+    name = action.group("name").strip().strip("`*\"' ")
+    if terms.more and (action.end() >= len(text) or not text[action.end() :].strip()):
+        return Block(len(text), open=True)
+    if name.startswith(("{", "[")):
+        return protocol(text, text.index(name[0], action.start("name")), terms)
+    if not name or not resolved_tool(name, terms.specs):
+        return _inline(name, action, terms)
+    label = _INPUT.match(text, action.end())
+    if label is None:
+        return _without_input(text, action, name, terms)
+    return _with_input(text, label.end(), name, terms)
+
+
+def _inline(name: str, action: re.Match[str], terms: Terms) -> Block | None:
+    """`Action: search[rent]`, as the first paper had it."""
+    inline = _INLINE.match(name)
+    if inline is None or not resolved_tool(inline.group("name"), terms.specs):
+        return None
+    chosen = option([Call(inline.group("name"), inline.group("given"))], terms)  # type: ignore[arg-type]
+    return Block(action.end(), chosen.calls, repairs=chosen.bent)
+
+
+def _without_input(text: str, action: re.Match[str], name: str, terms: Terms) -> Block | None:
+    if terms.more and len(text) - action.end() < 40:
+        return Block(len(text), open=True)
+    chosen = option([Call(name, {})], terms)
+    return Block(action.end(), chosen.calls) if chosen.legal else None
+
+
+def _with_input(text: str, at: int, name: str, terms: Terms) -> Block:
+    fence = _FENCE.match(text, at)
+    begin = fence.end() if fence else at + len(text[at:]) - len(text[at:].lstrip())
+    if begin >= len(text):
+        return Block(len(text), problem=None if terms.more else truncated(name), open=True)
+    if text[begin] in "{[":
+        return _after_fence(text, call_with(name, text, begin, terms), bool(fence))
+    rest = _REST.match(text, begin)
+    end = rest.end() if rest else begin
+    if terms.more and end >= len(text):
+        return Block(len(text), open=True)
+    given = text[begin:end].strip().strip("\"'")
+    if terms.cut and end >= len(text):
+        return Block(len(text), problem=truncated(name), open=True)
+    return replace(_bound(name, given, terms), end=end)
+
+
+def _bound(name: str, given: str, terms: Terms) -> Block:
+    raw = {} if given.casefold() in ("", "none", "{}", "null") else given
+    chosen = option([Call(name, raw)], terms)  # type: ignore[arg-type]
+    return Block(0, chosen.calls, repairs=chosen.bent)
+
+
+def _after_fence(text: str, block: Block, fenced: bool) -> Block:
+    closer = re.compile(r"\s*```").match(text, block.end) if fenced else None
+    return replace(block, end=closer.end()) if closer else block

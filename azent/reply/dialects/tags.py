@@ -1,0 +1,134 @@
+"""Calls inside a tag: `<tool_call>` and its many cousins, whatever is written between.
+
+The tag says that a call is meant, so what stands inside may be written in any way that azent knows:
+the protocol, Python, an element for each argument, or a name before its arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from azent.messages import Problem
+from azent.reply.dialects import markup
+from azent.reply.dialects.python import python_calls
+from azent.reply.found import Block, Terms
+from azent.reply.weigh import call_with, protocol, truncated
+from azent.validate import resolved_tool
+
+_WORDS = r"tool_?calls?|function_?calls?|tools?|tool_use|TOOL_?CALLS?|tool_call_start|function"
+OPENER = (
+    rf"<\|?(?:{_WORDS})\|?>|<\|python_tag\|>|\[TOOL_REQUEST\]|functools(?=\[)|<\|tool▁call\|>"
+)
+_OPENER = re.compile(OPENER)
+_CLOSER = re.compile(
+    rf"\s*(?:```)?\s*(?:[}}\])]\s*)*(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end)\|>"
+    r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
+)
+_FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
+_NAMED = re.compile(r"(?P<name>[A-Za-z_][\w.:/-]{0,100})\s*(?::|\n)?\s*(?=\{)")
+_BETWEEN = re.compile(r"[\s,;]*+")
+_CALLISH = re.compile(r"[{\[｛［]|<function|<\S{0,12}invoke|[A-Za-z_][\w.:/-]{0,100}\s*[({:]")
+_BEGUN = re.compile(r"(?:[\w.:/`\s-]{0,110}|<[^>]{0,120})\Z")
+_SENTENCE_END = re.compile(r"(?:^|[\n.!?:;)\]}>…。！？：*])[ \t]*\Z")
+_ON = re.compile(r"[ \t]*[^\s<`\"'“.,;:!?)]")
+
+
+def tagged(text: str, at: int, terms: Terms) -> Block | None:
+    """The calls in the tag that opens at `at`; None where the tag is only mentioned."""
+    opener = _OPENER.match(text, at)
+    if opener is None or text[max(0, at - 1) : at] in ("`", '"', "'", "“"):
+        return None
+    block = contents(text, opener.end(), terms)
+    if block is None:
+        return _empty(text, opener, terms)
+    if block.open:
+        return replace(block, end=len(text))
+    closer = _CLOSER.match(text, block.end)
+    if closer is None and terms.more and len(text) - block.end < 40:
+        return Block(len(text), open=True)
+    end = closer.end() if closer else block.end
+    if _in_a_sentence(text, opener.start(), end) and not opener.group().startswith(("<|", "[")):
+        return Block(end, words=text[at:end])
+    return replace(block, end=end, wrapper=False)
+
+
+def contents(text: str, at: int, terms: Terms) -> Block | None:
+    """All calls from `at` on, in whatever form; None where there is none."""
+    found = _one(text, _inside(text, at), terms)
+    while found is not None and not found.open and found.problem is None:
+        begin = _skip(text, found.end)
+        block = _one(text, begin, terms) if _CALLISH.match(text, begin) else None
+        if block is None:
+            break
+        found = _both(found, block)
+    if found is not None and not (found.calls or found.problem or found.open):
+        return found if found.wrapper else None
+    return found
+
+
+def _both(one: Block, other: Block) -> Block:
+    return replace(
+        other, calls=one.calls + other.calls, repairs=one.repairs + other.repairs
+    )
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BETWEEN.match(text, at)
+    return match.end() if match else at
+
+
+def _inside(text: str, at: int) -> int:
+    fence = _FENCE.match(text, at)
+    return fence.end() if fence else at
+
+
+def _one(text: str, at: int, terms: Terms) -> Block | None:
+    """The one call, or list of calls, that stands exactly at `at`."""
+    for known in (markup.QWEN, markup.INVOKE, markup.GLM):
+        if (block := markup.markup_call(text, at, terms, known)) is not None:
+            return block
+    if text.startswith(("{", "[", "｛", "［"), at):
+        listed = python_calls(text, at, terms, sure=True) if text[at] == "[" else None
+        return listed or protocol(text, at, terms)
+    if (named := _NAMED.match(text, at)) is not None:
+        return call_with(named.group("name"), text, named.end(), terms)
+    return python_calls(text, at, terms, sure=True)
+
+
+def _empty(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
+    """A tag without a call in it: cut, malformed, or mentioned in a sentence."""
+    if _BEGUN.match(text, opener.end()):
+        if terms.more:
+            return Block(len(text), open=True)
+        inner = text[opener.end() :].strip()
+        if not inner or terms.cut or resolved_tool(inner, terms.specs):
+            return Block(len(text), problem=truncated(), open=True)
+        return None
+    if terms.more and "\n" not in text[opener.end() :].strip() and len(text) - opener.end() < 200:
+        return Block(len(text), open=True)
+    closer = re.compile(rf"</(?:{_WORDS})>").search(text, opener.end(), opener.end() + 2000)
+    if closer is None or _in_a_sentence(text, opener.start(), closer.end()):
+        return None
+    message = "The call could not be read: there is neither a tool's name nor its input in it."
+    return Block(closer.end(), problem=Problem("malformed", message))
+
+
+def _in_a_sentence(text: str, begin: int, end: int) -> bool:
+    """Does a sentence run on through the tag?"""
+    lead = text[max(0, begin - 80) : begin]
+    return not _SENTENCE_END.search(lead) and bool(_ON.match(text, end)) and bool(lead.strip())
+
+
+def bare_markup(text: str, at: int, terms: Terms) -> Block | None:
+    """A call as markup without a tag around it."""
+    for known in (markup.QWEN, markup.INVOKE, markup.KIMI):
+        block = markup.markup_call(text, at, terms, known)
+        if block is not None:
+            closer = None if block.open else _CLOSER.match(text, block.end)
+            return replace(block, end=closer.end()) if closer else block
+    if terms.more and ">" not in text[at:] and len(text) - at < 200:
+        return Block(len(text), open=True)
+    if ">" not in text[at:] and not text[at:].count("\n") and terms.cut:
+        return Block(len(text), problem=truncated(), open=True)
+    return None

@@ -1,0 +1,111 @@
+"""Calls between special tokens: a name, a separator, and the arguments as JSON.
+
+Mistral, DeepSeek V3, Kimi K2 and Gemma. The arguments are read as a value, so the tokens may stand
+inside strings without harm.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from azent.reply.found import Block, Terms
+from azent.reply.weigh import call_with, protocol, truncated
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How one family writes a call: `head` has a group `name` and ends where the arguments begin.
+
+    `tail` is what may follow them; `partial` matches a head that has only begun; `needs_tail` says
+    that a call without its tail was cut.
+    """
+
+    head: re.Pattern[str]
+    tail: re.Pattern[str]
+    needs_tail: bool = False
+
+
+MISTRAL = Tokens(
+    re.compile(
+        r"\[TOOL_CALLS\]\s*(?P<name>[^\[\]{}<>\s]+?)\s*"
+        r"(?:\[CALL_ID\]\s*[^\[\]{}\s]*\s*)?(?:\[ARGS\]\s*)?(?=\{)"
+    ),
+    re.compile(r"\s*(?:\[/TOOL_CALLS\])?"),
+)
+DEEPSEEK = Tokens(
+    re.compile(
+        r"<[|｜]tool▁call▁begin[|｜]>(?:\s*function\s*<[|｜]tool▁sep[|｜]>)?\s*(?P<name>[^\s<]+?)\s*"
+        r"(?:<[|｜]tool▁sep[|｜]>\s*)?(?:```(?:json)?\s*)?(?=\{)"
+    ),
+    re.compile(r"\s*(?:```)?\s*<[|｜]tool▁call▁end[|｜]>"),
+    needs_tail=True,
+)
+KIMI_K2 = Tokens(
+    re.compile(
+        r"<\|tool_call_begin\|>\s*(?P<name>[^\s<]+?)\s*<\|tool_call_argument_begin\|>\s*(?=\{)"
+    ),
+    re.compile(r"\s*<\|tool_call_end\|>"),
+    needs_tail=True,
+)
+GEMMA = Tokens(
+    re.compile(r"<\|tool_call>\s*call:\s*(?P<name>[^\s{}<]+)\s*(?=\{)"),
+    re.compile(r"\s*<tool_call\|>"),
+    needs_tail=True,
+)
+
+
+def token_call(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -> Block | None:
+    """The call whose head stands at `at`; None where there is none.
+
+    `partial` is the pattern of a head that is still incomplete at the end of the text.
+    """
+    head = tokens.head.match(text, at)
+    if head is None:
+        if re.compile(partial + r"\Z").match(text, at):
+            return unfinished(text, terms)
+        return None
+    block = call_with(head.group("name"), text, head.end(), terms)
+    if block.open or block.problem is not None:
+        return block
+    tail = tokens.tail.match(text, block.end)
+    if tail is not None:
+        return replace(block, end=tail.end())
+    if terms.more and len(text) - block.end < 40:
+        return Block(len(text), open=True)
+    if tokens.needs_tail and terms.cut and not text[block.end :].strip():
+        return Block(len(text), problem=truncated(head.group("name")), open=True)
+    return block
+
+
+def mistral(text: str, at: int, terms: Terms) -> Block | None:
+    """`[TOOL_CALLS]` before a JSON list, or before each `name[ARGS]{...}`."""
+    opener = re.compile(r"\[TOOL_CALLS\]\s*").match(text, at)
+    if opener is None:
+        return None
+    if text.startswith(("[", "{"), opener.end()):
+        block = protocol(text, opener.end(), terms)
+        return replace(block, wrapper=False) if block else None
+    partial = r"\[TOOL_CALLS\][^\[\]{}<>]*(?:\[[A-Z_]*\]?[^\[\]{}\s]*\s*){0,2}(?:\[[A-Z_]*)?"
+    return token_call(text, at, terms, MISTRAL, partial)
+
+
+def deepseek(text: str, at: int, terms: Terms) -> Block | None:
+    return token_call(text, at, terms, DEEPSEEK, r"<[|｜]tool▁call▁begin[|｜]>[^{]*")
+
+
+def kimi_k2(text: str, at: int, terms: Terms) -> Block | None:
+    return token_call(text, at, terms, KIMI_K2, r"<\|tool_call_begin\|>[^{]*")
+
+
+def gemma(text: str, at: int, terms: Terms) -> Block | None:
+    block = token_call(text, at, terms, GEMMA, r"<\|tool_call>[^{]*")
+    if block is not None:
+        return block
+    opener = re.compile(r"<\|tool_call>[^<]*(?:<tool_call\|>)?").match(text, at)
+    return Block(opener.end(), problem=truncated()) if opener else None
+
+
+def unfinished(text: str, terms: Terms) -> Block:
+    """A call that has only begun where the text ends."""
+    return Block(len(text), problem=None if terms.more else truncated(), open=True)

@@ -1,0 +1,104 @@
+"""Fenced code: a call where it holds nothing but calls, and else a listing that is left alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from azent.reply.alone import denied
+from azent.reply.dialects import dialect_at
+from azent.reply.dialects.python import python_calls
+from azent.reply.dialects.react import react
+from azent.reply.dialects.tags import contents
+from azent.reply.found import Block, Mode, Terms
+
+_OPENER = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.-]*)[ \t]*\n?")
+_BETWEEN = re.compile(r"[\s,;]*+")
+_CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|Action\s*:|Thought\s*:")
+_MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80})?\s*\Z")
+LISTING = "listing"
+
+
+def fenced(text: str, at: int, terms: Terms) -> Block | None:
+    """The calls in the fence that opens at `at`, or the start of a listing."""
+    opener = _OPENER.match(text, at)
+    if opener is None:
+        return None
+    listing = _listing(text, at, opener)
+    if denied(_line_before(text, at)):
+        return listing
+    return _calls(text, opener, terms) or listing
+
+
+def _line_before(text: str, at: int) -> str:
+    lead = text[max(0, at - 300) : at].rstrip()
+    return lead[lead.rfind("\n") + 1 :]
+
+
+def _listing(text: str, at: int, opener: re.Match[str]) -> Block:
+    closer = rf"\n[ \t]*{re.escape(opener.group('fence'))}[^\S\n]*(?=\n|\Z)?"
+    return Block(opener.end(), words=text[at : opener.end()], mode=Mode(LISTING, (closer,)))
+
+
+def _calls(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
+    """All that the fence holds, if it is calls; None where it is anything else."""
+    fence, found = opener.group("fence"), None
+    at = _skip(text, opener.end())
+    if terms.more and _MAYBE.match(text, at):
+        return Block(len(text), open=True)
+    while True:
+        if found is not None and text.startswith(fence, at):
+            return replace(found, end=at + len(fence))
+        if at >= len(text):
+            return _unclosed(text, found, terms)
+        block = _one(text, at, terms)
+        if block is None or block.mode or not (_says_something(block) or block.open):
+            return None
+        found = block if found is None else _both(found, block)
+        if block.open and terms.more:
+            return Block(len(text), open=True)
+        at = _skip(text, block.end)
+
+
+def _says_something(block: Block) -> bool:
+    return bool(block.calls or block.problem or block.wrapper or not block.words)
+
+
+def _unclosed(text: str, found: Block | None, terms: Terms) -> Block | None:
+    if terms.more:
+        return Block(len(text), open=True)
+    return replace(found, end=len(text)) if found is not None else None
+
+
+def _one(text: str, at: int, terms: Terms) -> Block | None:
+    if not _CALLISH.match(text, at):
+        return None
+    if text[at] == "<":
+        return dialect_at(text, at, terms)
+    if text.startswith(("Action", "Thought"), at):
+        return react(text, at, terms)
+    if text.startswith(("{", "[", "｛", "［"), at):
+        return contents_or_words(text, at, terms)
+    return python_calls(text, at, terms)
+
+
+def contents_or_words(text: str, at: int, terms: Terms) -> Block | None:
+    """The calls at `at` in whatever form, or None; one value's worth at least."""
+    return contents(text, at, terms)
+
+
+def _both(one: Block, other: Block) -> Block:
+    return replace(
+        other,
+        calls=one.calls + other.calls,
+        repairs=one.repairs + other.repairs,
+        words=one.words or other.words,
+        thinking=one.thinking or other.thinking,
+        problem=one.problem or other.problem,
+        wrapper=one.wrapper and other.wrapper,
+    )
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BETWEEN.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,57 @@
+"""What the recognisers hand to one another: where something was found, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from azent.messages import Call, Problem, Specs
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a text is read by: the tools, and whether the text is all there.
+
+    `more` is true while further text may come: what depends on it is then reported as `open`.
+    `cut` is true where the length limit ended the text.
+    """
+
+    specs: Specs
+    trusted: bool = True
+    more: bool = False
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of a reply that is not prose, ending at `end`.
+
+    `words` and `thinking` are what it adds to the text and to the reasoning. An `open` block ran
+    out of text: while more may come, nothing about it is certain. `wrapper` marks a whole reply in
+    the protocol's own form, which some models write twice. `mode` is what the text after it is in
+    (a thought, a listing), up to where that mode ends. `stop` ends the reading: what follows is the
+    model playing the other side.
+    """
+
+    end: int
+    calls: tuple[Call, ...] = ()
+    words: str = ""
+    thinking: str = ""
+    problem: Problem | None = None
+    repairs: tuple[str, ...] = ()
+    open: bool = False
+    wrapper: bool = False
+    mode: Mode | None = None
+    stop: bool = False
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What text is until one of the `closers` comes: reasoning, or words that hold no calls."""
+
+    kind: str
+    closers: tuple[str, ...]
+
+
+Recogniser = Callable[[str, int, Terms], Block | None]

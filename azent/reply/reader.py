@@ -1,0 +1,176 @@
+"""Reading a reply, whole or as it streams.
+
+Both ways make the same pass; `Reader.close` makes it once more over the whole text, so that what it
+returns cannot depend on how the text was cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from azent.messages import Call, Problem, Reply, Specs
+from azent.reply.found import Terms
+from azent.reply.held import HeldCalls
+from azent.reply.scan import Piece, Scan
+from azent.validate import checked
+
+REPEATS = 32  # so many identical calls in one reply are no wish but a model going in circles
+_NULL = ("null", "none", "{}", "[]")
+
+
+def read(text: str, specs: Specs, *, done_reason: str = "stop", trusted: bool = True) -> Reply:
+    """What a reply says: its calls, checked and coerced, its words and its reasoning.
+
+    `done_reason` is the server's: "length" where the reply was cut. Never raises, on any text.
+    """
+    scan = Scan(Terms(specs, trusted))
+    pieces = scan.feed(text) + scan.finish(cut=done_reason == "length")
+    return _reply(pieces, text, done_reason)
+
+
+class Reader:
+    """Reads a reply while it streams; see `azent.ReplyReader`.
+
+    `held` says that decoding was held to `reply_schema`: then calls are given out as they come.
+    """
+
+    def __init__(self, specs: Specs, *, held: bool = False, trusted: bool = True) -> None:
+        self._specs, self._trusted = specs, trusted
+        self._scan = Scan(Terms(specs, trusted))
+        self._held = HeldCalls(specs, trusted) if held else None
+        self._texts: list[str] = []
+        self._native: list[Call] = []
+        self._words = _Outlet()
+        self._thoughts = _Outlet()
+
+    def feed(self, piece: str) -> list[Call]:
+        """Take a piece of text; the calls that are certain with it (none unless `held`)."""
+        self._texts.append(piece)
+        self._take(self._scan.feed(piece))
+        return self._held.feed(piece) if self._held else []
+
+    def native(self, call: Call) -> None:
+        """Add a call that the server itself read."""
+        self._native.append(call)
+
+    def words(self) -> str:
+        """The text to show that was not handed out before."""
+        return self._words.take()
+
+    def thoughts(self) -> str:
+        """The reasoning to show that was not handed out before."""
+        return self._thoughts.take()
+
+    def close(self, done_reason: str = "stop") -> Reply:
+        """The whole reply, as `read` has it, with the server's own calls behind those it read."""
+        reply = read(
+            "".join(self._texts), self._specs, done_reason=done_reason, trusted=self._trusted
+        )
+        self._words.end(reply.text)
+        self._thoughts.end(reply.thinking)
+        return _with_native(reply, self._native, self._specs, self._trusted)
+
+    def _take(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            self._words.put(piece.words)
+            self._thoughts.put(piece.thinking)
+
+
+class _Outlet:
+    """Text on its way to a person: white space at either end is kept back."""
+
+    def __init__(self) -> None:
+        self._waiting = ""
+        self._given = ""
+        self._parts: list[str] = []
+
+    def put(self, text: str) -> None:
+        if text:
+            self._waiting += text if self._parts or self._waiting else text.lstrip()
+
+    def take(self) -> str:
+        kept = self._waiting.rstrip()
+        ready, self._waiting = kept, self._waiting[len(kept) :]
+        if ready:
+            self._parts.append(ready)
+        return ready
+
+    def end(self, whole: str) -> None:
+        """The text turned out to be `whole`: what is missing of it is waiting now."""
+        given = "".join(self._parts)
+        self._waiting = whole[len(given) :] if whole.startswith(given) else ""
+
+
+def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) -> Reply:
+    if not native:
+        return reply
+    made = [checked(call, specs, trusted=trusted) for call in native]
+    problem = None if reply.problem and reply.problem.kind == "empty" else reply.problem
+    return replace(
+        reply,
+        calls=reply.calls + tuple(call for call, _ in made),
+        repairs=reply.repairs + tuple(told for _, bent in made for told in bent),
+        problem=problem,
+    )
+
+
+def _reply(pieces: list[Piece], raw: str, done_reason: str) -> Reply:
+    pieces = _without_repeats(_undone(pieces))
+    words = "".join(piece.words for piece in pieces).strip().strip("\ufeff")
+    thinking = _thinking(pieces)
+    calls = tuple(call for piece in pieces for call in piece.calls)
+    problem = next((piece.problem for piece in pieces if piece.problem), None)
+    said_nothing = any(piece.wrapper for piece in pieces) or words.casefold() in _NULL
+    words = "" if words.casefold() in _NULL else words
+    if not (calls or words or problem or said_nothing):
+        problem = _nothing(done_reason)
+    repairs = tuple(told for piece in pieces for told in piece.repairs)
+    reply = Reply(calls, words, thinking, problem, repairs, raw=raw)
+    return _without_circles(reply)
+
+
+def _thinking(pieces: list[Piece]) -> str:
+    """The reasoning: stretches of one thought as they stand, several thoughts a line apart."""
+    return "".join(piece.thinking for piece in pieces).strip()
+
+
+def _undone(pieces: list[Piece]) -> list[Piece]:
+    """All before a late end of reasoning was reasoning."""
+    last = max((at for at, piece in enumerate(pieces) if piece.undo), default=None)
+    if last is None:
+        return pieces
+    before = "".join(piece.thinking or piece.words for piece in pieces[:last])
+    return [Piece(thinking=before), *pieces[last + 1 :]]
+
+
+def _without_repeats(pieces: list[Piece]) -> list[Piece]:
+    """A reply that the model wrote twice, or more often, counts once."""
+    kept: list[Piece] = []
+    before: Piece | None = None
+    for piece in pieces:
+        if piece.wrapper and before is not None and piece.calls and piece.calls == before.calls:
+            kept.append(Piece(repairs=("the same reply again was left out",)))
+            continue
+        before = piece if piece.calls else before
+        kept.append(piece)
+    return kept
+
+
+def _nothing(done_reason: str) -> Problem:
+    if done_reason == "length":
+        message = "The reply was cut off before it said anything. Answer in fewer words."
+        return Problem("truncated", message)
+    return Problem("empty", "The reply was empty: it has neither words nor calls.")
+
+
+def _without_circles(reply: Reply) -> Reply:
+    """A model that goes in circles made one call, and is told so."""
+    if len(reply.calls) <= REPEATS:
+        return reply
+    kept: dict[str, Call] = {repr(call): call for call in reply.calls}
+    most = len(reply.calls) - len(kept) + 1
+    if most <= REPEATS:
+        return reply
+    message = f"The same call was made {most} times in one reply; once is enough."
+    return replace(reply, calls=tuple(kept.values()), problem=Problem("too_many", message))

@@ -1,0 +1,209 @@
+"""From text to legal calls: every reading of it is weighed, and the cheapest that fits is taken.
+
+A reading costs what had to be bent for it. Among those whose calls the schemas accept, the cheapest
+counts; two that cost the same and differ are a problem, because one of them would be a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from azent.literals import Fault, Reading, TooDeep, literal, readings, strict
+from azent.messages import Call, Problem
+from azent.reply.found import Block, Terms
+from azent.reply.shapes import TRUNCATED, Shape, Shaper
+from azent.validate import checked
+
+_HINTS = re.compile(
+    r"""["'“‘]?\b(?:tools?|tool_calls?|tool_input|tool_name|function_call|action_input)\b["'”’]?\s*[:：]"""
+)
+_NAMED = re.compile(r"""["'“]?(?:name|function|action)["'”]?\s*[:：]\s*["'“]?([\w.:/-]{1,80})""")
+_AGAIN = "Write the call as one JSON object, with quotes and backslashes in strings escaped."
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to read a stretch of text: its checked calls, and what it costs."""
+
+    calls: tuple[Call, ...]
+    cost: int
+    bent: tuple[str, ...]
+
+    @property
+    def legal(self) -> bool:
+        return all(call.problem is None for call in self.calls)
+
+
+def weighed(options: list[Option]) -> Option | None:
+    """The cheapest legal option, or else the cheapest; None where two equally cheap ones differ."""
+    legal = [option for option in options if option.legal] or options
+    least = min(option.cost for option in legal)
+    cheapest = [option for option in legal if option.cost == least]
+    if any(option.calls != cheapest[0].calls for option in cheapest):
+        return None
+    return cheapest[0]
+
+
+def option(calls: Iterable[Call], terms: Terms, cost: int = 0, bent: Iterable[str] = ()) -> Option:
+    """An option out of raw calls: each is checked."""
+    told = list(bent)
+    made = []
+    for call in calls:
+        legal, more = checked(call, terms.specs, trusted=terms.trusted)
+        made.append(legal)
+        told += more
+    return Option(tuple(made), cost, tuple(told))
+
+
+def values_at(text: str, at: int, **how: Any) -> list[Reading]:
+    """Every reading of the value at `at`: the strict one alone where there is one.
+
+    Raises Fault.
+    """
+    try:
+        found = strict(text, at)
+    except TooDeep:
+        raise Fault("it is nested too deep", at, deep=True) from None
+    return [Reading(*found)] if found else readings(text, at, **how)
+
+
+def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:
+    """The call of `name` whose input is the value at `at`."""
+    try:
+        found = values_at(text, at, **how)
+    except Fault as fault:
+        return Block(len(text), problem=broken(fault, at, name), open=terms.more)
+    if terms.more and not found[0].ended:
+        return Block(len(text), open=True)
+    options = []
+    for reading in found:
+        shaper = Shaper(terms.specs, reading.unclosed, cut=True)
+        options.append(option([shaper.call(name, reading.value)], terms, reading.cost, reading.bent))
+    return _block(weighed(options), found[0])
+
+
+def protocol(text: str, at: int, terms: Terms) -> Block | None:
+    """The calls in the JSON value at `at`; a block of plain words where it is a value but no call.
+
+    None where there is no value at all.
+    """
+    try:
+        found = values_at(text, at)
+    except Fault as fault:
+        return _no_value(text, at, fault, terms)
+    if terms.more and not found[0].ended:
+        return Block(len(text), open=True)
+    shapes = [_shape(reading, terms) for reading in found]
+    if shapes[0] is None:
+        return _no_call(text, at, found[0], terms)
+    options = [
+        option(shape.calls, terms, reading.cost, [*reading.bent, *shape.bent])
+        for shape, reading in zip(shapes, found, strict=True)
+        if shape is not None
+    ]
+    return _with_shape(_block(weighed(options), found[0]), shapes[0], found[0])
+
+
+def broken(fault: Fault, begin: int, name: str = "") -> Problem:
+    """The problem of a call that cannot be read."""
+    of = f"{name}: " if name else ""
+    if fault.deep:
+        return Problem("too_deep", f"{of}The input is nested too deep.")
+    place = f"at character {fault.at - begin}"
+    return Problem("malformed", f"{of}The call could not be read: {fault.what} {place}. {_AGAIN}")
+
+
+def truncated(name: str = "") -> Problem:
+    return Problem("truncated", f"{name}: {TRUNCATED}" if name else TRUNCATED)
+
+
+def looks_like_call(text: str, begin: int, end: int, terms: Terms) -> bool:
+    """Do the keys and names in a stretch of damaged text say that it was meant as a call?"""
+    head = text[begin : max(begin + 1, _line_end(text, min(end, begin + 2000)))]
+    if _HINTS.search(head):
+        return True
+    return any(match.group(1) in terms.specs for match in _NAMED.finditer(head))
+
+
+def _line_end(text: str, at: int) -> int:
+    """The end of the line at `at`, a few words on at most."""
+    end = text.find("\n", at, at + 40)
+    return min(len(text), at + 40) if end < 0 else end
+
+
+def _shape(reading: Reading, terms: Terms) -> Shape | None:
+    shaper = Shaper(terms.specs, reading.unclosed, cut=reading.cut or terms.cut)
+    return shaper.shape(reading.value)
+
+
+def _block(chosen: Option | None, reading: Reading) -> Block:
+    if chosen is None:
+        message = "The call can be read in two ways; quotes and backslashes in it must be escaped."
+        return Block(reading.end, problem=Problem("malformed", message))
+    told = [_told(what) for what in chosen.bent]
+    if not reading.ended and chosen.legal:
+        told.append(_told("missing closing brackets"))
+    return Block(reading.end, chosen.calls, repairs=tuple(told), open=not reading.ended)
+
+
+def _with_shape(block: Block, shape: Shape, reading: Reading) -> Block:
+    problem = block.problem
+    cut_short = shape.broken == "truncated" or (reading.cut and _all_legal(block))
+    if cut_short and problem is None:
+        problem = truncated()
+    elif shape.broken and problem is None:
+        problem = Problem("malformed", f"The call could not be read: {shape.broken}. {_AGAIN}")
+    return replace(
+        block, words=shape.words, thinking=shape.thinking, wrapper=shape.wrapper, problem=problem
+    )
+
+
+def _all_legal(block: Block) -> bool:
+    return all(call.problem is None for call in block.calls)
+
+
+def _told(what: str) -> str:
+    return what if ":" in what or " was " in what or " stood " in what else f"{what} was forgiven"
+
+
+def _no_value(text: str, at: int, fault: Fault, terms: Terms) -> Block | None:
+    if not looks_like_call(text, at, fault.at, terms):
+        return _unescaped(text, at, terms)
+    end = _end_of_damage(text, fault.at)
+    if terms.more and end >= len(text):
+        return Block(len(text), open=True)
+    return Block(end, problem=broken(fault, at))
+
+
+def _end_of_damage(text: str, at: int) -> int:
+    """Where a broken call ends, as far as can be told: before a fence, a tag or an empty line."""
+    match = re.compile(r"\n[ \t]*\n|\n```|</\w+>").search(text, at)
+    return match.start() if match else len(text)
+
+
+def _no_call(text: str, at: int, reading: Reading, terms: Terms) -> Block | None:
+    if not reading.ended and (reading.cut or terms.cut):
+        head = text[at:]
+        if looks_like_call(text, at, len(text), terms) or (len(head) < 20 and terms.cut):
+            return Block(len(text), problem=truncated(), open=True)
+    return Block(reading.end, words=text[at : reading.end], open=not reading.ended)
+
+
+def _unescaped(text: str, at: int, terms: Terms) -> Block | None:
+    """A whole reply that was escaped once too often: {\\"tools\\": ...}."""
+    if not text.startswith(('{\\"', '[{\\"'), at):
+        return None
+    if terms.more:
+        return Block(len(text), open=True)
+    try:
+        inner = literal(f'"{text[at:].strip()}"')
+    except ValueError:
+        return None
+    block = protocol(inner, 0, replace(terms, more=False)) if isinstance(inner, str) else None
+    if block is None or not (block.calls or block.problem) or inner[block.end :].strip():
+        return None
+    told = (*block.repairs, "the whole call was escaped once too often")
+    return replace(block, end=len(text), repairs=told)

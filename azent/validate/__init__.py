@@ -1,0 +1,155 @@
+"""Is this call legal? Its name resolved, its input coerced, or its problem said.
+
+The one place where values are coerced: only where a schema asks for it, and only without loss.
+Whatever else is wrong comes back as a `Problem`, a sentence with a path that a model can act on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from azent.literals import MAX_DEPTH, literal, plain, repeated_key
+from azent.messages import Call, Problem, Specs
+from azent.validate.coerce import Coercer
+from azent.validate.judge import Judge, judge_for, verdict
+from azent.validate.names import nearest, resolved
+
+__all__ = ["checked", "resolved_tool"]
+
+_ECHO = {"type", "properties", "required", "title", "description", "additionalProperties"}
+
+
+def checked(call: Call, specs: Specs, *, trusted: bool = True) -> tuple[Call, tuple[str, ...]]:
+    """The call with its name resolved and its input coerced, or with its problem; and what was bent.
+
+    `trusted` is whether the schemas' own regular expressions may be evaluated. A call that already
+    has a problem comes back as it is.
+    """
+    if call.problem is not None:
+        return call, ()
+    name = resolved(call.tool, specs)
+    if name is None:
+        return dataclasses.replace(call, problem=_unknown(call.tool, specs)), ()
+    bent = () if name == call.tool else (f"the tool {call.tool!r} was read as {name!r}",)
+    made, more = _judged(dataclasses.replace(call, tool=name), specs[name], trusted)
+    return made, bent + more
+
+
+def resolved_tool(name: str, specs: Specs) -> str | None:
+    """The registered name that `name` means, if there is exactly one."""
+    return resolved(name, specs)
+
+
+def _unknown(name: str, specs: Specs) -> Problem:
+    near = nearest(name, specs)
+    meant = f", did you mean {near!r}?" if near else "."
+    offered = ", ".join(map(repr, list(specs)[:50])) or "none"
+    return Problem("unknown_tool", f"There is no tool {name!r}{meant} The tools are: {offered}.")
+
+
+def _judged(call: Call, spec: Mapping[str, Any], trusted: bool) -> tuple[Call, tuple[str, ...]]:
+    if (problem := _unreadable(call)) is not None:
+        return dataclasses.replace(call, problem=problem), ()
+    judge = judge_for(spec.get("parameters") or _NO_PARAMETERS, trusted)
+    coercer = Coercer(judge)
+    given = _as_object(call.tool_input, judge, coercer)
+    if not isinstance(given, dict):
+        return dataclasses.replace(call, tool_input={}, problem=_no_object(call, given)), ()
+    made = plain(coercer.coerced(given, judge.schema, "$"))
+    problem = verdict(call.tool, made, judge) or _unencodable(call.tool, made)
+    return dataclasses.replace(call, tool_input=made, problem=problem), tuple(coercer.bent)
+
+
+_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+def _as_object(value: Any, judge: Judge, coercer: Coercer) -> Any:
+    """The arguments as an object, whatever they were wrapped in."""
+    known = judge.schema.get("properties", {})
+    if isinstance(value, str):
+        value = _decoded(value)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        coercer.bent.append("$: a list around the arguments was taken away")
+        value = value[0]
+    if value is None or value == "":
+        return {}
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool) and len(known) >= 1:
+        return _bound(value, judge, coercer)
+    if isinstance(value, dict) and _is_echo(value, known):
+        coercer.bent.append("$: the arguments were taken out of a copy of the schema")
+        return value["properties"]
+    return value
+
+
+def _decoded(text: str) -> Any:
+    value: Any = text
+    for _ in range(3):
+        if not isinstance(value, str) or value.strip()[:1] not in ('"', "{", "["):
+            return value
+        try:
+            value = literal(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _bound(value: Any, judge: Judge, coercer: Coercer) -> Any:
+    """A bare value given to the only argument that a tool takes, or that it requires."""
+    known = list(judge.schema.get("properties", {}))
+    required = list(judge.schema.get("required", ()))
+    names = known if len(known) == 1 else required
+    if len(names) != 1 or len(known) > 1 and not isinstance(value, str):
+        return value
+    coercer.bent.append(f"$: a bare value was read as {names[0]!r}")
+    return {names[0]: value}
+
+
+def _is_echo(value: dict[str, Any], known: Mapping[str, Any]) -> bool:
+    inner = value.get("properties")
+    return (
+        isinstance(inner, dict)
+        and "properties" not in known
+        and value.keys() <= _ECHO
+        and inner.keys() <= set(known)
+        and not any(isinstance(item, dict) and "type" in item for item in inner.values())
+    )
+
+
+def _no_object(call: Call, given: Any) -> Problem:
+    shown = repr(plain(given))[:80]
+    message = f"{call.tool}: the input must be an object of named arguments, not {shown} at $"
+    return Problem("invalid_argument", message)
+
+
+def _unreadable(call: Call) -> Problem | None:
+    if _depth(call.tool_input) > MAX_DEPTH:
+        message = f"{call.tool}: the input is nested deeper than {MAX_DEPTH} levels"
+        return Problem("too_deep", message)
+    if (key := repeated_key(call.tool_input)) is not None:
+        return Problem("malformed", f"{call.tool}: {key!r} is given twice with different values")
+    return None
+
+
+def _depth(value: Any) -> int:
+    """How deep a value is nested, as far as one level beyond the limit."""
+    depth, level = 0, [value]
+    while level and depth <= MAX_DEPTH:
+        level = [
+            item
+            for each in level
+            if isinstance(each, (dict, list))
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+        depth += 1
+    return depth
+
+
+def _unencodable(tool: str, tool_input: dict[str, Any]) -> Problem | None:
+    """Half of a character pair is no text: it could be neither stored nor sent."""
+    try:
+        str(tool_input).encode()
+    except UnicodeEncodeError:
+        return Problem("invalid_argument", f"{tool}: the input holds half of a character at $")
+    return None

@@ -1,0 +1,301 @@
+"""Values bent to what a schema asks for, where that loses nothing.
+
+"3" becomes 3 where an integer is asked for, and 3 becomes "3" where a string is; "20%" becomes
+nothing at all. What cannot be bent is left as it is, and the judge then says what is wrong with it.
+Each bend is told in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from azent.literals import Bare, Number, literal, plain
+from azent.validate.judge import Judge
+from azent.validate.names import folded, resolved
+
+Schema = Mapping[str, Any]
+
+_INTEGER = re.compile(r"[+-]?\d{1,4000}(?:\.0*)?(?:[eE]\+?\d{1,3})?")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][+-]?\d{1,3})?")
+_TRUTHS = {"true": True, "false": False}
+_NOTHINGS = ("null", "none", "nil", "undefined", "")
+_UNION = ("anyOf", "oneOf")
+
+
+class Coercer:
+    """Bends the values of one call; `bent` tells what it did."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self.bent: list[str] = []
+
+    def coerced(self, value: Any, part: Any, path: str) -> Any:
+        """`value` as a part of the schema asks for it, or unchanged."""
+        schema = self.judge.target(part)
+        for union in _UNION:
+            if isinstance(schema.get(union), list):
+                value = self._chosen(value, schema[union], path)
+        for each in schema.get("allOf", ()):
+            value = self.coerced(value, each, path)
+        if choices := _choices(schema):
+            return self._enumerated(value, choices, path)
+        return self._typed(value, schema, path)
+
+    def _tell(self, path: str, was: Any, now: Any) -> None:
+        self.bent.append(f"{path}: {_brief(was)} was read as {_brief(now)}")
+
+    # ---- unions ----
+
+    def _chosen(self, value: Any, branches: list[Any], path: str) -> Any:
+        for branch in branches:
+            if self.judge.allows(plain(value), branch):
+                return self._tried(value, branch, path)[0]
+        outcomes = []
+        for branch in branches:
+            made, bent = self._tried(value, branch, path)
+            if self.judge.allows(plain(made), branch):
+                outcomes.append((len(bent), made, bent))
+        if not outcomes:
+            return value
+        least = min(cost for cost, _, _ in outcomes)
+        cheapest = [(made, bent) for cost, made, bent in outcomes if cost == least]
+        if any(repr(made) != repr(cheapest[0][0]) for made, _ in cheapest):
+            return value
+        self.bent += cheapest[0][1]
+        return cheapest[0][0]
+
+    def _tried(self, value: Any, branch: Any, path: str) -> tuple[Any, list[str]]:
+        trial = Coercer(self.judge)
+        return trial.coerced(value, branch, path), trial.bent
+
+    # ---- enumerations ----
+
+    def _enumerated(self, value: Any, choices: list[Any], path: str) -> Any:
+        if any(_same(value, choice) for choice in choices):
+            return plain(value)
+        written = _written(value)
+        if isinstance(value, list) and len(value) == 1:
+            written = _written(value[0])
+        if written is None:
+            return value
+        exact = [choice for choice in choices if _written(choice) == written]
+        fits = exact or [choice for choice in choices if _fold_choice(choice) == folded(written)]
+        if len(fits) != 1 or not folded(written):
+            return value
+        self._tell(path, value, fits[0])
+        return fits[0]
+
+    # ---- types ----
+
+    def _typed(self, value: Any, schema: Schema, path: str) -> Any:
+        kinds = _kinds(schema)
+        if not kinds or any(_IS[kind](value) for kind in kinds if kind in _IS):
+            return self._inside(value, schema, path)
+        made = [(kind, _BENDS[kind](self, value, schema, path)) for kind in kinds if kind in _BENDS]
+        fits = [new for kind, new in made if _IS[kind](new)]
+        if not fits or any(repr(new) != repr(fits[0]) for new in fits):
+            return value
+        self._tell(path, value, fits[0])
+        return self._inside(fits[0], schema, path)
+
+    def _inside(self, value: Any, schema: Schema, path: str) -> Any:
+        if isinstance(value, dict):
+            return self._object(value, schema, path)
+        if isinstance(value, list):
+            return self._array(value, schema, path)
+        if isinstance(value, float) and value.is_integer() and _kinds(schema) == ("integer",):
+            return int(value)
+        return value
+
+    def _array(self, value: list[Any], schema: Schema, path: str) -> list[Any]:
+        heads = schema.get("prefixItems", ())
+        rest = schema.get("items", {})
+        made = [
+            self.coerced(item, heads[at] if at < len(heads) else rest, f"{path}[{at}]")
+            for at, item in enumerate(value)
+        ]
+        if schema.get("uniqueItems"):
+            unique = list({repr(item): item for item in made}.values())
+            if len(unique) < len(made):
+                self.bent.append(f"{path}: repeated items were left out")
+            return unique
+        return made
+
+    def _object(self, value: dict[str, Any], schema: Schema, path: str) -> dict[str, Any]:
+        known = schema.get("properties", {})
+        extra = schema.get("additionalProperties", {})
+        made: dict[str, Any] = {}
+        for key, item in self._renamed(value, known, schema, path).items():
+            part = known.get(key, extra)
+            new = self.coerced(item, part, f"{path}.{key}")
+            if key in known and self._says_nothing(new, part):
+                required = key in schema.get("required", ())
+                if new is None or not required:
+                    self.bent.append(f"{path}.{key}: {_brief(item)} was left out")
+                    continue
+            made[key] = new
+        return made
+
+    def _renamed(
+        self, value: dict[str, Any], known: Schema, schema: Schema, path: str
+    ) -> dict[str, Any]:
+        """The members under the names that the schema has for them, where that is plain."""
+        if all(key in known for key in value) or not known:
+            return value
+        made: dict[str, Any] = {}
+        for key, item in value.items():
+            free = [name for name in known if name not in value]
+            name = key if key in known else resolved(key, free)
+            if name is None or name in made or folded(name) != folded(key):
+                name = key
+            if name != key:
+                self.bent.append(f"{path}: {key!r} was read as {name!r}")
+            made[name] = item
+        return made
+
+    def _says_nothing(self, value: Any, part: Any) -> bool:
+        """Is it null, or a filler that the schema forbids, in place of leaving the argument out?"""
+        if value is None:
+            return not self.judge.allows(None, part)
+        if not isinstance(value, str) or value.strip().casefold() not in _NOTHINGS:
+            return False
+        return not self.judge.allows(str(value), part)
+
+    # ---- one kind into another ----
+
+    def to_string(self, value: Any, schema: Schema, path: str) -> Any:
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+            return value[0]
+        return value if (text := _written(value)) is None else text
+
+    def to_integer(self, value: Any, schema: Schema, path: str) -> Any:
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, Number) or (isinstance(value, str) and _INTEGER.fullmatch(value.strip())):
+            return _whole(value.text if isinstance(value, Number) else value.strip())
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value
+
+    def to_number(self, value: Any, schema: Schema, path: str) -> Any:
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
+            return value
+        text = value.strip()
+        if _INTEGER.fullmatch(text) and "." not in text and "e" not in text.lower():
+            return int(text)
+        return float(text) if abs(Decimal(text)) < Decimal("1e308") else value
+
+    def to_boolean(self, value: Any, schema: Schema, path: str) -> Any:
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, str):
+            return _TRUTHS.get(value.strip().casefold(), value)
+        return bool(value) if type(value) is int and value in (0, 1) else value
+
+    def to_null(self, value: Any, schema: Schema, path: str) -> Any:
+        return None if isinstance(value, str) and value.strip().casefold() in _NOTHINGS else value
+
+    def to_array(self, value: Any, schema: Schema, path: str) -> Any:
+        if isinstance(value, str) and value.lstrip()[:1] in ("[", "("):
+            return _parsed(value)
+        if isinstance(value, str) and re.search(r"[,;\n]", value):
+            return value
+        item, bent = self._tried(value, schema.get("items", {}), f"{path}[0]")
+        if value is None or not self.judge.allows(plain(item), schema.get("items", {})):
+            return value
+        self.bent += bent
+        return [item]
+
+    def to_object(self, value: Any, schema: Schema, path: str) -> Any:
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", '"'):
+            return _parsed(value)
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            return value[0]
+        return value
+
+
+_BENDS: dict[str, Callable[[Coercer, Any, Schema, str], Any]] = {
+    "null": Coercer.to_null,
+    "integer": Coercer.to_integer,
+    "number": Coercer.to_number,
+    "boolean": Coercer.to_boolean,
+    "array": Coercer.to_array,
+    "object": Coercer.to_object,
+    "string": Coercer.to_string,
+}
+_IS: dict[str, Callable[[Any], bool]] = {
+    "null": lambda value: value is None,
+    "integer": lambda value: type(value) is int
+    or (isinstance(value, float) and value.is_integer() and abs(value) < 2**53),
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "string": lambda value: isinstance(value, str),
+}
+
+
+def _kinds(schema: Schema) -> tuple[str, ...]:
+    kind = schema.get("type")
+    if kind is None and "properties" in schema:
+        return ("object",)
+    return (kind,) if isinstance(kind, str) else tuple(kind or ())
+
+
+def _choices(schema: Schema) -> list[Any]:
+    if "const" in schema:
+        return [schema["const"]]
+    choices = schema.get("enum")
+    return list(choices) if isinstance(choices, list) else []
+
+
+def _same(one: Any, other: Any) -> bool:
+    same_kind = isinstance(one, bool) == isinstance(other, bool)
+    return same_kind and isinstance(one, str) == isinstance(other, str) and bool(one == other)
+
+
+def _written(value: Any) -> str | None:
+    """A scalar as it was written; None for null, objects and lists."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Number):
+        return value.text
+    return repr(value) if isinstance(value, (int, float)) else None
+
+
+def _fold_choice(choice: Any) -> str | None:
+    written = _written(choice)
+    return None if written is None else folded(written)
+
+
+def _whole(text: str) -> Any:
+    number = Decimal(text)
+    return int(number) if number == number.to_integral_value() else text
+
+
+def _parsed(text: str) -> Any:
+    """What a string holds, where it holds a value; some models encode more than once."""
+    value: Any = text
+    for _ in range(3):
+        try:
+            value = literal(value)
+        except (ValueError, RecursionError):
+            return text
+        if not isinstance(value, str):
+            return value
+    return text
+
+
+def _brief(value: Any) -> str:
+    shown = repr(str(value)) if isinstance(value, str) else repr(plain(value))
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+__all__ = ["Bare", "Coercer"]

@@ -1,0 +1,210 @@
+"""Is an input what its schema asks for? jsonschema judges; this says the verdict in sentences.
+
+Schemas may come from elsewhere, so nothing is fetched (a `$ref` that leads out of the schema is a
+problem) and, where they are not trusted, their regular expressions are not evaluated: a pattern
+can be written to take forever.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jsonschema
+import referencing
+import referencing.exceptions
+from jsonschema.exceptions import ValidationError
+
+from azent.messages import Problem, ProblemKind
+
+_REGEXES = ("pattern", "patternProperties")
+_KINDS: dict[str, ProblemKind] = {
+    "required": "missing_argument",
+    "additionalProperties": "unexpected_argument",
+    "unevaluatedProperties": "unexpected_argument",
+}
+_ORDER = ("missing_argument", "unexpected_argument", "invalid_argument")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A schema made ready: `schema` as it is judged by, and jsonschema's validator for it."""
+
+    schema: Mapping[str, Any]
+    validator: Any
+
+    def allows(self, value: Any, schema: Any) -> bool:
+        """Does `value` fit a part of this schema?"""
+        return next(self.validator.descend(value, schema), None) is None
+
+    def target(self, schema: Any) -> Mapping[str, Any]:
+        """A part of the schema with its references followed; {} for one that allows anything."""
+        for _ in range(32):
+            if not isinstance(schema, Mapping):
+                return {}
+            if not isinstance(reference := schema.get("$ref"), str):
+                return schema
+            inner = _at_pointer(self.schema, reference)
+            rest = {key: value for key, value in schema.items() if key != "$ref"}
+            schema = {**inner, **rest} if isinstance(inner, Mapping) else rest
+        return {}
+
+
+class _Same:
+    """A schema as a key: equal only to itself, and kept alive so that its id stays its own."""
+
+    __slots__ = ("schema", "trusted")
+
+    def __init__(self, schema: Mapping[str, Any], trusted: bool) -> None:
+        self.schema, self.trusted = schema, trusted
+
+    def __hash__(self) -> int:
+        return hash((id(self.schema), self.trusted))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Same)
+            and self.schema is other.schema
+            and self.trusted == other.trusted
+        )
+
+
+def judge_for(schema: Mapping[str, Any], trusted: bool) -> Judge:
+    """The judge of a schema, made once for each schema object: it must not change afterwards."""
+    return _made(_Same(schema, trusted))
+
+
+@lru_cache(maxsize=4096)
+def _made(key: _Same) -> Judge:
+    schema = _closed(key.schema if key.trusted else _without_regexes(key.schema))
+    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    return Judge(schema, kind(schema, registry=referencing.Registry()))
+
+
+def _closed(schema: Any) -> dict[str, Any]:
+    """A function takes the arguments that it names: others are refused unless the schema says so."""
+    says = ("additionalProperties", "unevaluatedProperties", "patternProperties", "allOf", "anyOf")
+    says = (*says, "oneOf", "$ref")
+    if "properties" not in schema or any(key in schema for key in says):
+        return dict(schema)
+    return {**schema, "additionalProperties": False}
+
+
+def _without_regexes(schema: Any, names: bool = False) -> Any:
+    """The schema without patterns; where `names`, keys are names of properties, not keywords."""
+    if isinstance(schema, list):
+        return [_without_regexes(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: value
+        if not names and key in ("enum", "const", "default", "examples")
+        else _without_regexes(value, not names and key in ("properties", "$defs", "definitions"))
+        for key, value in schema.items()
+        if names or key not in _REGEXES
+    }
+
+
+def _at_pointer(schema: Mapping[str, Any], reference: str) -> Any:
+    node: Any = schema
+    if not reference.startswith("#"):
+        return None
+    for key in reference.removeprefix("#").split("/")[1:]:
+        name = key.replace("~1", "/").replace("~0", "~")
+        node = node.get(name) if isinstance(node, Mapping) else None
+    return node
+
+
+def verdict(tool: str, tool_input: dict[str, Any], judge: Judge) -> Problem | None:
+    """What is wrong with an input, or None: the kind of the gravest fault, a sentence for each."""
+    try:
+        found = list(judge.validator.iter_errors(tool_input))
+    except referencing.exceptions.Unresolvable as error:
+        return Problem("invalid_argument", f"{tool}: its schema refers to {error.ref!r}, not given")
+    except (re.error, jsonschema.exceptions.UnknownType, TypeError, ValueError) as error:
+        return Problem("invalid_argument", f"{tool}: its schema cannot be used: {error}")
+    except RecursionError:
+        return Problem("too_deep", f"{tool}: the input is nested too deep")
+    if not found:
+        return None
+    faults = [fault for error in found[:8] for fault in _faults(error)]
+    kind = min((kind for kind, _ in faults), key=_ORDER.index)
+    faults.sort(key=lambda fault: _ORDER.index(fault[0]))
+    return Problem(kind, f"{tool}: " + "; ".join(sentence for _, sentence in faults))
+
+
+def _faults(error: ValidationError) -> Iterator[tuple[ProblemKind, str]]:
+    kind = _KINDS.get(str(error.validator), "invalid_argument")
+    yield kind, _sentence(error)
+
+
+def _sentence(error: ValidationError) -> str:
+    say = _SENTENCES.get(str(error.validator))
+    return f"{say(error) if say else _foreign(error)} at {error.json_path}"
+
+
+def _foreign(error: ValidationError) -> str:
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        return _of_several(error)
+    return _short(error.message)
+
+
+def _of_several(error: ValidationError) -> str:
+    wanted = [
+        _article(inner.validator_value)
+        for inner in error.context or ()
+        if inner.validator == "type" and len(inner.relative_path) == 0
+    ]
+    if len(wanted) == len({inner.schema_path[0] for inner in error.context or ()}) and wanted:
+        return f"{_quoted(error.instance)} is not {' or '.join(dict.fromkeys(wanted))}"
+    best = jsonschema.exceptions.best_match(error.context or [])
+    return _sentence(best) + ", in" if best else _short(error.message)
+
+
+def _missing(error: ValidationError) -> str:
+    given = error.instance if isinstance(error.instance, dict) else {}
+    absent = [name for name in error.validator_value if name not in given]
+    this = next((name for name in absent if repr(name) in error.message), absent[0])
+    return f"{this!r} is missing"
+
+
+def _unexpected(error: ValidationError) -> str:
+    known = list(error.schema.get("properties", ())) if isinstance(error.schema, Mapping) else []
+    extra = [name for name in error.instance if name not in known]
+    names = ", ".join(repr(name) for name in extra[:5])
+    takes = f"it takes {', '.join(map(repr, known[:20]))}" if known else "it takes none"
+    return f"there is no argument {names} ({takes})"
+
+
+def _article(kind: Any) -> str:
+    kinds = [kind] if isinstance(kind, str) else list(kind)
+    return " or ".join(
+        "null" if each == "null" else f"{'an' if each[0] in 'aeiou' else 'a'} {each}"
+        for each in kinds
+    )
+
+
+def _quoted(value: Any) -> str:
+    return _short(repr(value) if isinstance(value, str) else json.dumps(value, default=str))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 160 else text[:157] + "..."
+
+
+_SENTENCES = {
+    "type": lambda error: f"{_quoted(error.instance)} is not {_article(error.validator_value)}",
+    "enum": lambda error: f"{_quoted(error.instance)} is not one of "
+    + ", ".join(_quoted(each) for each in error.validator_value[:20]),
+    "const": lambda error: f"{_quoted(error.instance)} is not {_quoted(error.validator_value)}",
+    "required": _missing,
+    "additionalProperties": _unexpected,
+    "minimum": lambda error: f"{_quoted(error.instance)} is less than {error.validator_value}",
+    "maximum": lambda error: f"{_quoted(error.instance)} is more than {error.validator_value}",
+    "minItems": lambda error: f"it needs {error.validator_value} items or more",
+    "maxItems": lambda error: f"it takes {error.validator_value} items or fewer",
+}

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages"],
     ["errors", "log"],
-    ["schema", "results", "settings"],
+    ["schema", "results", "settings", "literals"],
     ["validate", "prompt", "config", "session", "models"],
     ["reply"],
     ["request", "tools"],

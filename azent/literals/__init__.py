@@ -1,8 +1,8 @@
 """One value out of a text: strict JSON first, then JSON and Python as models write them.
 
-    strict(text, at)        exactly JSON, or None
-    readings(text, at)      every lenient reading, each with what was bent
-    literal(text)           the value of a whole text, if it can be read in one way only
+strict(text, at)        exactly JSON, or None
+readings(text, at)      every lenient reading, each with what was bent
+literal(text)           the value of a whole text, if it can be read in one way only
 """
 
 from __future__ import annotations

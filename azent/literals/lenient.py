@@ -56,9 +56,13 @@ _JSON_WORDS = ("true", "false", "null")
 _SPACE = re.compile(r"\s*+")
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/|#[^\n]*+", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.+-])")
-_BARE = re.compile(r"[^\s,，:：{}\[\]()｛｝［］\"'`“”<>=\\|;][^\n\r,，:：{}\[\]()｛｝［］\"`“”<>=\\|;]*+")
+_BARE = re.compile(
+    r"[^\s,，:：{}\[\]()｛｝［］\"'`“”<>=\\|;][^\n\r,，:：{}\[\]()｛｝［］\"`“”<>=\\|;]*+"
+)
 _BARE_URL = re.compile(r"[a-z]{2,6}://[^\s,{}\[\]()\"'`<>]++")
-_BARE_KEY = re.compile(r"[^\s,:：{}\[\]()\"'`“”<>=\\|;/#][^\n:：,{}\[\]()\"'`“”<>=\\|;]{0,80}?(?=\s*+[:：])")
+_BARE_KEY = re.compile(
+    r"[^\s,:：{}\[\]()\"'`“”<>=\\|;/#][^\n:：,{}\[\]()\"'`“”<>=\\|;]{0,80}?(?=\s*+[:：])"
+)
 _MEMBER = re.compile(rf"[{''.join(strings.QUOTES)}]|[A-Za-z_][\w-]{{0,60}}\s*+[:：]")
 _ITEM = re.compile(rf"[{''.join(strings.QUOTES)}\[{{(\-\d]|[A-Za-z_]")
 
@@ -174,9 +178,9 @@ class Lenient:
                 return self._shut(self.text[self._at])
             return self._entry(frame)
         if not (_MEMBER if frame.pairs is not None else _ITEM).match(self.text, self._at):
-            raise Fault(f"unexpected {self.text[self._at : self._at + 12]!r}", self._at)
+            raise self._unexpected()
         if self.text[self._at - 1].isalnum():
-            raise Fault(f"unexpected {self.text[self._at : self._at + 12]!r}", self._at)
+            raise self._unexpected()
         self._bend("a missing comma")
         return self._entry(frame)
 
@@ -250,6 +254,9 @@ class Lenient:
             raise _Cut
         return self.text[self._at]
 
+    def _unexpected(self, what: str = "unexpected") -> Fault:
+        return Fault(f"{what} {self.text[self._at : self._at + 12]!r}", self._at)
+
     def _step(self, char: str) -> None:
         if char in _FULL_WIDTH:
             self._bend("typographic punctuation")
@@ -280,7 +287,9 @@ class Lenient:
         if match is None:
             if re.compile(r"[\w -]*\Z").match(self.text, self._at):
                 raise _Cut
-            raise Fault(f"a key was expected, not {self.text[self._at : self._at + 12]!r}", self._at)
+            raise Fault(
+                f"a key was expected, not {self.text[self._at : self._at + 12]!r}", self._at
+            )
         frame.bare_keys = True
         self._at = match.end()
         self._bend("a key without quotes")
@@ -299,9 +308,16 @@ class Lenient:
         if char in strings.QUOTES:
             return self._string(self._place())
         match = _NUMBER.match(self.text, self._at)
-        if match and (match.end() == len(self.text) or self.text[match.end()] in " \t\r\n,，}])｝］/#"):
+        if match and (
+            match.end() == len(self.text) or self.text[match.end()] in " \t\r\n,，}])｝］/#"
+        ):
             ahead = _SPACE.match(self.text, match.end())
-            if ahead is None or self.text[ahead.end() : ahead.end() + 1] in ",，}])｝］/#\"'\n" or ahead.end() == len(self.text) or "\n" in ahead.group():
+            if (
+                ahead is None
+                or self.text[ahead.end() : ahead.end() + 1] in ",，}])｝］/#\"'\n"
+                or ahead.end() == len(self.text)
+                or "\n" in ahead.group()
+            ):
                 self._at = match.end()
                 return self._number(match)
         return self._bare()
@@ -315,7 +331,9 @@ class Lenient:
     def _bare(self) -> Any:
         match = _BARE_URL.match(self.text, self._at) or _BARE.match(self.text, self._at)
         if match is None:
-            raise Fault(f"a value was expected, not {self.text[self._at : self._at + 12]!r}", self._at)
+            raise Fault(
+                f"a value was expected, not {self.text[self._at : self._at + 12]!r}", self._at
+            )
         word = match.group().rstrip()
         end = match.start() + len(word)
         if word in _WORDS:

@@ -18,7 +18,9 @@ _DENIAL = re.compile(
     re.IGNORECASE,
 )
 _REST = re.compile(r"[ \t]*(?:[}\])`\"';,]+[ \t]*)?")
-_NEXT = re.compile(r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)\s*[{\[]")
+_NEXT = re.compile(
+    r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)\s*[{\[]"
+)
 
 
 def may_begin(text: str, at: int) -> bool:

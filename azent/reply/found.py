@@ -13,13 +13,14 @@ class Terms:
     """What a text is read by: the tools, and whether the text is all there.
 
     `more` is true while further text may come: what depends on it is then reported as `open`.
-    `cut` is true where the length limit ended the text.
+    `cut` is true where the length limit ended the text. `words_only`: nothing is taken for a call.
     """
 
     specs: Specs
     trusted: bool = True
     more: bool = False
     cut: bool = False
+    words_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

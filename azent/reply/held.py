@@ -12,7 +12,9 @@ from azent.literals import TooDeep, strict
 from azent.messages import Call, Specs
 from azent.validate import checked
 
-_HEAD = re.compile(r'\s*\{\s*(?:"thought"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*)?"tools"\s*:\s*\[', re.DOTALL)
+_HEAD = re.compile(
+    r'\s*\{\s*(?:"thought"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*)?"tools"\s*:\s*\[', re.DOTALL
+)
 _NEXT = re.compile(r"[\s,]*")
 
 
@@ -62,5 +64,7 @@ class HeldCalls:
     def _legal(self, value: object) -> Call | None:
         if not isinstance(value, dict) or value.keys() != {"tool", "tool_input"}:
             return None
-        call, _ = checked(Call(value["tool"], value["tool_input"]), self._specs, trusted=self._trusted)
+        call, _ = checked(
+            Call(value["tool"], value["tool_input"]), self._specs, trusted=self._trusted
+        )
         return call if call.problem is None else None

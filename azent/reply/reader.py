@@ -12,7 +12,8 @@ from dataclasses import replace
 from azent.messages import Call, Problem, Reply, Specs
 from azent.reply.found import Terms
 from azent.reply.held import HeldCalls
-from azent.reply.scan import Piece, Scan
+from azent.reply.outlet import Outlet
+from azent.reply.scan import Piece, Scan, undone
 from azent.validate import checked
 
 REPEATS = 32  # so many identical calls in one reply are no wish but a model going in circles
@@ -41,8 +42,8 @@ class Reader:
         self._held = HeldCalls(specs, trusted) if held else None
         self._texts: list[str] = []
         self._native: list[Call] = []
-        self._words = _Outlet()
-        self._thoughts = _Outlet()
+        self._words = Outlet()
+        self._thoughts = Outlet()
 
     def feed(self, piece: str) -> list[Call]:
         """Take a piece of text; the calls that are certain with it (none unless `held`)."""
@@ -77,31 +78,6 @@ class Reader:
             self._thoughts.put(piece.thinking)
 
 
-class _Outlet:
-    """Text on its way to a person: white space at either end is kept back."""
-
-    def __init__(self) -> None:
-        self._waiting = ""
-        self._given = ""
-        self._parts: list[str] = []
-
-    def put(self, text: str) -> None:
-        if text:
-            self._waiting += text if self._parts or self._waiting else text.lstrip()
-
-    def take(self) -> str:
-        kept = self._waiting.rstrip()
-        ready, self._waiting = kept, self._waiting[len(kept) :]
-        if ready:
-            self._parts.append(ready)
-        return ready
-
-    def end(self, whole: str) -> None:
-        """The text turned out to be `whole`: what is missing of it is waiting now."""
-        given = "".join(self._parts)
-        self._waiting = whole[len(given) :] if whole.startswith(given) else ""
-
-
 def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) -> Reply:
     if not native:
         return reply
@@ -116,7 +92,7 @@ def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) 
 
 
 def _reply(pieces: list[Piece], raw: str, done_reason: str) -> Reply:
-    pieces = _without_repeats(_undone(pieces))
+    pieces = _without_repeats(undone(pieces))
     words = "".join(piece.words for piece in pieces).strip().strip("\ufeff")
     thinking = _thinking(pieces)
     calls = tuple(call for piece in pieces for call in piece.calls)
@@ -133,15 +109,6 @@ def _reply(pieces: list[Piece], raw: str, done_reason: str) -> Reply:
 def _thinking(pieces: list[Piece]) -> str:
     """The reasoning: stretches of one thought as they stand, several thoughts a line apart."""
     return "".join(piece.thinking for piece in pieces).strip()
-
-
-def _undone(pieces: list[Piece]) -> list[Piece]:
-    """All before a late end of reasoning was reasoning."""
-    last = max((at for at, piece in enumerate(pieces) if piece.undo), default=None)
-    if last is None:
-        return pieces
-    before = "".join(piece.thinking or piece.words for piece in pieces[:last])
-    return [Piece(thinking=before), *pieces[last + 1 :]]
 
 
 def _without_repeats(pieces: list[Piece]) -> list[Piece]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from azent.messages import Call, Problem
 from azent.reply import alone
-from azent.reply.dialects import OPENERS, dialect_at
+from azent.reply.dialects import ANSWER_OPENERS, OPENERS, answer_at, dialect_at
 from azent.reply.dialects.harmony import harmony
 from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
@@ -32,6 +32,7 @@ _TRIGGER = re.compile(
     rf"|(?P<dialect>(?={OPENERS}|<[A-Za-z_][\w.-]{{0,100}}\s*/?>))"
     r"|(?P<inline>(?=```))"
 )
+_ANSWER_TRIGGER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _HELD = re.compile(
     r"\n[ \t]*[^\s]{0,84}\Z|\n[ \t]*(?:[-*•+]|\d{1,3}[.)])?[ \t]*[^\s]{0,84}\Z"
     r"|\n[*_#\s]{0,8}(?:Thought|Action|Final(?: Answer)?)?[*_]{0,2}\s*\Z"
@@ -138,14 +139,17 @@ class Scan:
 
     def _held_in_mode(self, end: int) -> int:
         """Keep back what could be the beginning of a closer."""
-        tail = re.compile(r"[<\[◁\n][^<\[◁]{0,40}\Z").search(self._text, max(self._at, end - 41), end)
+        tail = re.compile(r"[<\[◁\n][^<\[◁]{0,40}\Z").search(
+            self._text, max(self._at, end - 41), end
+        )
         return max(self._at, tail.start()) if tail else end
 
     def _in_prose(self, terms: Terms) -> Iterator[Piece]:
         if self._chained:
             yield from self._sequel(terms)
             return
-        match = _TRIGGER.search(self._text, self._at)
+        trigger = _ANSWER_TRIGGER if terms.words_only else _TRIGGER
+        match = trigger.search(self._text, self._at)
         if match is None:
             yield from self._prose(self._certain(terms), terms)
             return
@@ -185,15 +189,15 @@ class Scan:
                 return line.start()
         return len(words)
 
-    def _recognised(
-        self, kind: str, at: int, match: re.Match[str], terms: Terms
-    ) -> Block | None:
+    def _recognised(self, kind: str, at: int, match: re.Match[str], terms: Terms) -> Block | None:
         if kind in ("json", "label"):
             return self._value(match.end(), terms, sequel=False)
         if kind == "quoted":
             return _in_quotes(self._text, at, terms)
         if kind in ("fence", "inline"):
             return fenced(self._text, at, terms)
+        if kind == "answer":
+            return answer_at(self._text, at, terms)
         if kind == "header":
             return harmony(self._text, at, terms)
         if kind == "react":
@@ -275,3 +279,12 @@ def _in_quotes(text: str, at: int, terms: Terms) -> Block | None:
     if block is None or not (block.calls or block.wrapper):
         return None
     return replace(block, end=found[1], repairs=(*block.repairs, "the call stood inside a string"))
+
+
+def undone(pieces: list[Piece]) -> list[Piece]:
+    """All before a late end of reasoning was reasoning."""
+    last = max((at for at, piece in enumerate(pieces) if piece.undo), default=None)
+    if last is None:
+        return pieces
+    before = "".join(piece.thinking or piece.words for piece in pieces[:last])
+    return [Piece(thinking=before), *pieces[last + 1 :]]

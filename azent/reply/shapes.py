@@ -203,7 +203,7 @@ class Shaper:
             return self._unknown(value, name_key, input_key)
         if "description" in value and _is_schema(value[input_key]):
             return None
-        return self._made([self.call(tool if name == tool else name, value[input_key], value)], value)
+        return self._made([self.call(name, value[input_key], value)], value)
 
     def _without_input(
         self, value: dict[str, Any], name_key: str, tool: str | None

@@ -81,7 +81,9 @@ def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:
     options = []
     for reading in found:
         shaper = Shaper(terms.specs, reading.unclosed, cut=True)
-        options.append(option([shaper.call(name, reading.value)], terms, reading.cost, reading.bent))
+        options.append(
+            option([shaper.call(name, reading.value)], terms, reading.cost, reading.bent)
+        )
     return _block(weighed(options), found[0])
 
 

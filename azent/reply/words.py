@@ -7,36 +7,56 @@ only reasoning is told apart, and the marks by which chat templates end a turn a
 from __future__ import annotations
 
 from azent.messages import Call, Problem, Reply
-from azent.reply.reader import _Outlet
+from azent.reply.found import Terms
+from azent.reply.outlet import Outlet
+from azent.reply.scan import Piece, Scan, undone
+
+_NO_CALLS = Terms({}, words_only=True)
 
 
 def read_words(text: str, *, done_reason: str = "stop") -> Reply:
     """The words and the reasoning of an answer; a problem where it has no words. Never raises."""
-    reader = WordsReader()
-    reader.feed(text)
-    return reader.close(done_reason)
+    scan = Scan(_NO_CALLS)
+    pieces = undone(scan.feed(text) + scan.finish(cut=done_reason == "length"))
+    words = "".join(piece.words for piece in pieces).strip()
+    thinking = "".join(piece.thinking for piece in pieces).strip()
+    problem = None if words else Problem("empty", "The answer was empty: it has no words.")
+    return Reply((), words, thinking, problem, raw=text)
 
 
 class WordsReader:
-    """Reads an answer while it streams; the methods of `Reader`, without calls."""
+    """Reads an answer while it streams: the methods of `Reader`, without calls."""
 
     def __init__(self) -> None:
+        self._scan = Scan(_NO_CALLS)
         self._texts: list[str] = []
-        self._words, self._thoughts = _Outlet(), _Outlet()
+        self._words, self._thoughts = Outlet(), Outlet()
 
     def feed(self, piece: str) -> list[Call]:
+        """Take a piece of text; there are never calls in it."""
         self._texts.append(piece)
+        self._take(self._scan.feed(piece))
         return []
 
     def native(self, call: Call) -> None:
-        """Calls that the server read are of no use in an answer."""
+        """Calls that the server read have no place in an answer."""
 
     def words(self) -> str:
+        """The text to show that was not handed out before."""
         return self._words.take()
 
     def thoughts(self) -> str:
+        """The reasoning to show that was not handed out before."""
         return self._thoughts.take()
 
     def close(self, done_reason: str = "stop") -> Reply:
-        text = "".join(self._texts)
-        return Reply((), text.strip(), "", None if text.strip() else Problem("empty", "empty"), raw=text)
+        """The whole answer, as `read_words` has it."""
+        reply = read_words("".join(self._texts), done_reason=done_reason)
+        self._words.end(reply.text)
+        self._thoughts.end(reply.thinking)
+        return reply
+
+    def _take(self, pieces: list[Piece]) -> None:
+        for piece in pieces:
+            self._words.put(piece.words)
+            self._thoughts.put(piece.thinking)

@@ -22,7 +22,7 @@ _ECHO = {"type", "properties", "required", "title", "description", "additionalPr
 
 
 def checked(call: Call, specs: Specs, *, trusted: bool = True) -> tuple[Call, tuple[str, ...]]:
-    """The call with its name resolved and its input coerced, or with its problem; and what was bent.
+    """The call, its name resolved and its input coerced, or with its problem; and what was bent.
 
     `trusted` is whether the schemas' own regular expressions may be evaluated. A call that already
     has a problem comes back as it is.
@@ -100,7 +100,7 @@ def _bound(value: Any, judge: Judge, coercer: Coercer) -> Any:
     known = list(judge.schema.get("properties", {}))
     required = list(judge.schema.get("required", ()))
     names = known if len(known) == 1 else required
-    if len(names) != 1 or len(known) > 1 and not isinstance(value, str):
+    if len(names) != 1 or (len(known) > 1 and not isinstance(value, str)):
         return value
     coercer.bent.append(f"$: a bare value was read as {names[0]!r}")
     return {names[0]: value}

@@ -174,7 +174,9 @@ class Coercer:
     def to_integer(self, value: Any, schema: Schema, path: str) -> Any:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
-        if isinstance(value, Number) or (isinstance(value, str) and _INTEGER.fullmatch(value.strip())):
+        if isinstance(value, Number) or (
+            isinstance(value, str) and _INTEGER.fullmatch(value.strip())
+        ):
             return _whole(value.text if isinstance(value, Number) else value.strip())
         if isinstance(value, float) and value.is_integer():
             return int(value)
@@ -230,8 +232,10 @@ _BENDS: dict[str, Callable[[Coercer, Any, Schema, str], Any]] = {
 }
 _IS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
-    "integer": lambda value: type(value) is int
-    or (isinstance(value, float) and value.is_integer() and abs(value) < 2**53),
+    "integer": lambda value: (
+        type(value) is int
+        or (isinstance(value, float) and value.is_integer() and abs(value) < 2**53)
+    ),
     "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
     "boolean": lambda value: isinstance(value, bool),
     "array": lambda value: isinstance(value, list),

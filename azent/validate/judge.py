@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-
-import jsonschema
-import referencing
-import referencing.exceptions
-from jsonschema.exceptions import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from azent.messages import Problem, ProblemKind
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _REGEXES = ("pattern", "patternProperties")
 _KINDS: dict[str, ProblemKind] = {
@@ -27,6 +25,10 @@ _KINDS: dict[str, ProblemKind] = {
     "additionalProperties": "unexpected_argument",
     "unevaluatedProperties": "unexpected_argument",
 }
+_OPENING = (
+    *("additionalProperties", "unevaluatedProperties", "patternProperties"),
+    *("allOf", "anyOf", "oneOf", "$ref"),
+)
 _ORDER = ("missing_argument", "unexpected_argument", "invalid_argument")
 
 
@@ -80,16 +82,17 @@ def judge_for(schema: Mapping[str, Any], trusted: bool) -> Judge:
 
 @lru_cache(maxsize=4096)
 def _made(key: _Same) -> Judge:
+    import jsonschema
+    import referencing
+
     schema = _closed(key.schema if key.trusted else _without_regexes(key.schema))
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     return Judge(schema, kind(schema, registry=referencing.Registry()))
 
 
 def _closed(schema: Any) -> dict[str, Any]:
-    """A function takes the arguments that it names: others are refused unless the schema says so."""
-    says = ("additionalProperties", "unevaluatedProperties", "patternProperties", "allOf", "anyOf")
-    says = (*says, "oneOf", "$ref")
-    if "properties" not in schema or any(key in schema for key in says):
+    """A function takes the arguments that it names, and others only if its schema says so."""
+    if "properties" not in schema or any(key in schema for key in _OPENING):
         return dict(schema)
     return {**schema, "additionalProperties": False}
 
@@ -121,6 +124,9 @@ def _at_pointer(schema: Mapping[str, Any], reference: str) -> Any:
 
 def verdict(tool: str, tool_input: dict[str, Any], judge: Judge) -> Problem | None:
     """What is wrong with an input, or None: the kind of the gravest fault, a sentence for each."""
+    import jsonschema
+    import referencing.exceptions
+
     try:
         found = list(judge.validator.iter_errors(tool_input))
     except referencing.exceptions.Unresolvable as error:
@@ -161,20 +167,22 @@ def _of_several(error: ValidationError) -> str:
     ]
     if len(wanted) == len({inner.schema_path[0] for inner in error.context or ()}) and wanted:
         return f"{_quoted(error.instance)} is not {' or '.join(dict.fromkeys(wanted))}"
-    best = jsonschema.exceptions.best_match(error.context or [])
-    return _sentence(best) + ", in" if best else _short(error.message)
+    furthest = max(error.context or (), key=lambda inner: len(inner.relative_path))
+    return _sentence(furthest) + ", in the value"
 
 
 def _missing(error: ValidationError) -> str:
     given = error.instance if isinstance(error.instance, dict) else {}
-    absent = [name for name in error.validator_value if name not in given]
+    required: Any = error.validator_value
+    absent = [name for name in required if name not in given]
     this = next((name for name in absent if repr(name) in error.message), absent[0])
     return f"{this!r} is missing"
 
 
 def _unexpected(error: ValidationError) -> str:
     known = list(error.schema.get("properties", ())) if isinstance(error.schema, Mapping) else []
-    extra = [name for name in error.instance if name not in known]
+    given: Any = error.instance
+    extra = [name for name in given if name not in known]
     names = ", ".join(repr(name) for name in extra[:5])
     takes = f"it takes {', '.join(map(repr, known[:20]))}" if known else "it takes none"
     return f"there is no argument {names} ({takes})"
@@ -196,10 +204,12 @@ def _short(text: str) -> str:
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-_SENTENCES = {
+_SENTENCES: dict[str, Callable[[ValidationError], str]] = {
     "type": lambda error: f"{_quoted(error.instance)} is not {_article(error.validator_value)}",
-    "enum": lambda error: f"{_quoted(error.instance)} is not one of "
-    + ", ".join(_quoted(each) for each in error.validator_value[:20]),
+    "enum": lambda error: (
+        f"{_quoted(error.instance)} is not one of "
+        + ", ".join(_quoted(each) for each in list(error.validator_value or ())[:20])
+    ),
     "const": lambda error: f"{_quoted(error.instance)} is not {_quoted(error.validator_value)}",
     "required": _missing,
     "additionalProperties": _unexpected,

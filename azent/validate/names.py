@@ -61,7 +61,7 @@ def _folded_matches(name: str, offered: Collection[str]) -> list[str]:
 
 
 def _forgiven(name: str) -> Iterable[str]:
-    """The folded name, then without prefixes: those set off by a separator, those often invented."""
+    """The folded name; then without what is set off before it, or is often invented."""
     yield folded(name)
     parts = _parts(name)
     for begin in range(1, len(parts)):

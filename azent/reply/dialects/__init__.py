@@ -110,6 +110,21 @@ _OPENERS = tuple((re.compile(dialect.opener), dialect) for dialect in DIALECTS)
 OPENERS = "|".join(dialect.opener for dialect in DIALECTS[:-1])
 
 
+_IN_ANSWERS = ("reasoning", "the end of reasoning", "Harmony", "turns", "ends of turns")
+_ANSWERS = tuple(dialect for dialect in DIALECTS if dialect.name in _IN_ANSWERS)
+ANSWER_OPENERS = "|".join(dialect.opener for dialect in _ANSWERS)
+
+
+def answer_at(text: str, at: int, terms: Terms) -> Block | None:
+    """As `dialect_at`, in an answer: reasoning on lines of its own, and marks, but no calls."""
+    for dialect in _ANSWERS:
+        if re.compile(dialect.opener).match(text, at):
+            block = dialect.read(text, at, terms)
+            if block is not None and not block.calls:
+                return block
+    return None
+
+
 def dialect_at(text: str, at: int, terms: Terms) -> Block | None:
     """What some dialect has at `at`; None where it is plain text."""
     for opener, dialect in _OPENERS:

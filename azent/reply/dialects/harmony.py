@@ -1,8 +1,8 @@
 """gpt-oss's Harmony: messages on channels, calls being messages that are sent to a function.
 
-    <|channel|>analysis<|message|>...<|end|>                            reasoning
-    <|start|>assistant<|channel|>final<|message|>...                    words
-    <|start|>assistant to=functions.f<|channel|>commentary json<|message|>{...}<|call|>
+<|channel|>analysis<|message|>...<|end|>                            reasoning
+<|start|>assistant<|channel|>final<|message|>...                    words
+<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{...}<|call|>
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ closing tag that is followed by what can follow an argument, and not before. Wha
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from azent.literals import Bare
@@ -36,8 +36,8 @@ class Markup:
 
 
 def _patterns(call: str, argument: str, argument_end: str, call_end: str, trims: bool) -> Markup:
-    parts = (re.compile(pattern) for pattern in (call, argument, argument_end, call_end))
-    return Markup(*parts, trims=trims)
+    closers = re.compile(argument_end), re.compile(call_end)
+    return Markup(re.compile(call), re.compile(argument), *closers, trims)
 
 
 _DSML = r"(?:[|｜]DSML[|｜]\s?|antml:|\w+:)?"
@@ -129,7 +129,7 @@ class Reader:
         return None
 
     def _early(self, begin: int, end: int, given: dict[str, Any]) -> int | None:
-        """Where another known argument opens on a line of its own: the closing tag was forgotten."""
+        """Where a known argument opens on its own line: the closing tag was forgotten."""
         for match in self.early.finditer(self.text, begin, end):
             key = match.group("key").strip()
             if key in self.known and key not in given:
@@ -172,8 +172,6 @@ def _with_json(text: str, at: int, terms: Terms, name: str, markup: Markup) -> B
 
 
 def _ending(block: Block, end: int) -> Block:
-    from dataclasses import replace
-
     return replace(block, end=end)
 
 

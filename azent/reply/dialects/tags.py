@@ -17,9 +17,7 @@ from azent.reply.weigh import call_with, protocol, truncated
 from azent.validate import resolved_tool
 
 _WORDS = r"tool_?calls?|function_?calls?|tools?|tool_use|TOOL_?CALLS?|tool_call_start|function"
-OPENER = (
-    rf"<\|?(?:{_WORDS})\|?>|<\|python_tag\|>|\[TOOL_REQUEST\]|functools(?=\[)|<\|tool▁call\|>"
-)
+OPENER = rf"<\|?(?:{_WORDS})\|?>|<\|python_tag\|>|\[TOOL_REQUEST\]|functools(?=\[)|<\|tool▁call\|>"
 _OPENER = re.compile(OPENER)
 _CLOSER = re.compile(
     rf"\s*(?:```)?\s*(?:[}}\])]\s*)*(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end)\|>"
@@ -68,9 +66,7 @@ def contents(text: str, at: int, terms: Terms) -> Block | None:
 
 
 def _both(one: Block, other: Block) -> Block:
-    return replace(
-        other, calls=one.calls + other.calls, repairs=one.repairs + other.repairs
-    )
+    return replace(other, calls=one.calls + other.calls, repairs=one.repairs + other.repairs)
 
 
 def _skip(text: str, at: int) -> int:

@@ -1,0 +1,113 @@
+"""The JSON Schema that a server's `format` is given, so that decoding is held to the protocol.
+
+Servers turn it into a grammar, by converters that know only part of JSON Schema and fail, or hang,
+on the rest. So what they do not know is left out: the reader validates the reply all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from azent.messages import Spec, Specs
+from azent.schema import inlined
+from azent.schema.inline import without_references
+
+_KEPT = ("type", "enum", "required", "minItems", "maxItems", "minimum", "maximum", "format")
+_FORMATS = ("date", "time", "date-time", "uuid")
+_MOST_ITEMS = 32  # a grammar spells repetitions out
+_NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+def reply_schema(specs: Specs, choice: str = "auto", *, thought: bool = False) -> dict[str, Any]:
+    """The schema of {"tools": [{"tool": name, "tool_input": {...}}]} for these tools.
+
+    `choice`: "none" allows only an empty list, "auto" any, "required" one call or more, and a
+    tool's name that tool only. With `thought` a string of that name comes first.
+    """
+    properties = {"thought": {"type": "string"}} if thought else {}
+    properties["tools"] = _list(specs, choice)
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _list(specs: Specs, choice: str) -> dict[str, Any]:
+    offered = [spec for name, spec in specs.items() if choice in ("auto", "required", name)]
+    if not offered:
+        return {"enum": [[]]}
+    calls = [_call(spec) for spec in offered]
+    items = calls[0] if len(calls) == 1 else {"anyOf": calls}
+    least = {} if choice == "auto" else {"minItems": 1}
+    return {"type": "array", "items": items, **least}
+
+
+def _call(spec: Spec) -> dict[str, Any]:
+    given = without_references(inlined(spec.get("parameters") or _NOTHING))
+    return {
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string", "enum": [spec["name"]]},
+            "tool_input": {"type": "object", **_known(given)},
+        },
+        "required": ["tool", "tool_input"],
+    }
+
+
+def _known(schema: Any) -> dict[str, Any]:
+    """As much of a schema as grammars are made of."""
+    if not isinstance(schema, Mapping):
+        return {}
+    if (union := _union(schema)) is not None:
+        return union
+    kept = {key: schema[key] for key in _KEPT if key in schema}
+    kept |= _structure(schema)
+    return _without_null(_modest(kept))
+
+
+def _union(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A union without null: leaving an argument out says the same."""
+    branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if not branches:
+        return None
+    real = [_known(branch) for branch in branches if not _is_null(branch)]
+    unlike = [branch for at, branch in enumerate(real) if branch not in real[:at]]
+    return unlike[0] if len(unlike) == 1 else {"anyOf": unlike} if unlike else {"type": "null"}
+
+
+def _is_null(branch: Any) -> bool:
+    return isinstance(branch, Mapping) and branch.get("type") == "null"
+
+
+def _structure(schema: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    if isinstance(schema.get("properties"), Mapping):
+        kept["properties"] = {key: _known(part) for key, part in schema["properties"].items()}
+    if isinstance(schema.get("prefixItems"), list):
+        kept["prefixItems"] = [_known(part) for part in schema["prefixItems"]]
+    elif isinstance(schema.get("items"), Mapping):
+        kept["items"] = _known(schema["items"])
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        kept["additionalProperties"] = _known(schema["additionalProperties"])
+    return kept
+
+
+def _modest(kept: dict[str, Any]) -> dict[str, Any]:
+    """Without bounds that a grammar cannot count up to, or does not know."""
+    if kept.get("format") not in _FORMATS:
+        kept.pop("format", None)
+    if kept.get("type") != "integer":
+        kept.pop("minimum", None)
+        kept.pop("maximum", None)
+    for bound in ("minItems", "maxItems"):
+        if kept.get(bound, 0) > _MOST_ITEMS:
+            del kept[bound]
+    return kept
+
+
+def _without_null(kept: dict[str, Any]) -> dict[str, Any]:
+    kinds = kept.get("type")
+    if isinstance(kinds, list):
+        real = [kind for kind in kinds if kind != "null"]
+        kept["type"] = real[0] if len(real) == 1 else real or "null"
+    if None in kept.get("enum", ()) and len(kept["enum"]) > 1:
+        kept["enum"] = [choice for choice in kept["enum"] if choice is not None]
+    return kept

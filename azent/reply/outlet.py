@@ -1,0 +1,28 @@
+"""Text on its way to a person: in pieces that, put together, are the text without outer space."""
+
+from __future__ import annotations
+
+
+class Outlet:
+    """Takes text as it becomes certain and hands it on; white space at either end is kept back."""
+
+    def __init__(self) -> None:
+        self._waiting = ""
+        self._given: list[str] = []
+
+    def put(self, text: str) -> None:
+        """More text; white space before the first word is dropped."""
+        self._waiting += text if self._given or self._waiting else text.lstrip()
+
+    def take(self) -> str:
+        """What may be shown now and was not taken before."""
+        ready = self._waiting.rstrip()
+        self._waiting = self._waiting[len(ready) :]
+        if ready:
+            self._given.append(ready)
+        return ready
+
+    def end(self, whole: str) -> None:
+        """The text turned out to be `whole`: what is still missing of it is ready."""
+        given = "".join(self._given)
+        self._waiting = whole[len(given) :] if whole.startswith(given) else ""

@@ -26,7 +26,7 @@ from azent.messages import (
     Result,
     Specs,
 )
-from azent.prompt import PromptSet, fill
+from azent.prompt import PromptSet, examples, fill
 from azent.schema import render
 
 
@@ -51,8 +51,9 @@ class Terms:
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
     chat = [_chat("system", _system(terms))]
-    for turn in turns(log):
-        chat += _turn_messages(turn, terms.prompts)
+    last = len(turns(log)) - 1
+    for number, turn in enumerate(turns(log)):
+        chat += _turn_messages(_put(turn, terms, move) if number == last else turn, terms.prompts)
     chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
     return tuple(_merged(message for message in chat if message["content"]))
 
@@ -60,8 +61,16 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
 def _system(terms: Terms) -> str:
     if not terms.specs:
         return terms.system
-    shown = render(terms.specs, terms.prompts.functions)
-    return fill(terms.prompts.texts["system"], {"functions": shown, "system": terms.system})
+    return fill(terms.prompts.texts["system"], _blanks(terms))
+
+
+def _put(turn: Log, terms: Terms, move: Move) -> Log:
+    """The last turn, its question put as the set wants it put to a model that is to decide."""
+    text = terms.prompts.texts.get("question")
+    if text is None or move == "answer" or not terms.specs:
+        return turn
+    put = fill(text, _blanks(terms, _question(turn)))
+    return tuple(Question(put) if isinstance(m, Question) else m for m in turn)
 
 
 def _instruction(turn: Log, terms: Terms, move: Move) -> str:
@@ -71,7 +80,26 @@ def _instruction(turn: Log, terms: Terms, move: Move) -> str:
     name = "answer" if move == "answer" else "next" if called else "decide"
     if not terms.specs or name not in texts:
         return ""
-    return fill(texts[name], {"question": _question(turn)})
+    return fill(texts[name], _blanks(terms, _question(turn)))
+
+
+def _blanks(terms: Terms, question: str = "") -> dict[str, str]:
+    return {
+        "system": terms.system,
+        "functions": render(terms.specs, terms.prompts.functions),
+        "examples": _examples(terms),
+        "question": question,
+    }
+
+
+def _examples(terms: Terms) -> str:
+    """Examples of the user's own tools, each as the set shows one."""
+    prompts = terms.prompts
+    if not prompts.examples:
+        return ""
+    made = examples(terms.specs, prompts.examples, prompts.language)
+    shown = ({"question": each.question, "reply": _wire(each.calls)} for each in made)
+    return "\n".join(fill(prompts.texts["example"], blanks) for blanks in shown)
 
 
 def _question(turn: Log) -> str:

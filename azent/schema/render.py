@@ -1,6 +1,7 @@
-"""Schemas as text for a prompt, in three styles. The same schemas always give the same text.
+"""Schemas as text for a prompt, in four styles. The same schemas always give the same text.
 
     json         the JSON Schema of each function on a line of its own, as chat templates write it
+    indented     the same over many lines, as people write it: the most tokens
     typescript   an object type for each function, with comments
     python       a signature on one line for each function, with comments: the fewest tokens
 
@@ -17,7 +18,7 @@ from typing import Any, Literal
 from azent.errors import UsageError
 from azent.messages import Spec, Specs
 
-Style = Literal["json", "typescript", "python"]
+Style = Literal["json", "indented", "typescript", "python"]
 Schema = Mapping[str, Any]
 
 
@@ -72,9 +73,13 @@ def render(specs: Specs | Iterable[Spec], style: Style) -> str:
 # ---- whole functions -----------------------------------------------------------------------------
 
 
-def _json(spec: Spec) -> str:
+def _json(spec: Spec, indent: int | None = None) -> str:
     shown = {key: spec[key] for key in ("name", "description", "parameters") if spec.get(key)}
-    return json.dumps(shown, ensure_ascii=False)
+    return json.dumps(shown, ensure_ascii=False, indent=indent)
+
+
+def _indented(spec: Spec) -> str:
+    return _json(spec, indent=2)
 
 
 def _typescript(spec: Spec) -> str:
@@ -118,7 +123,7 @@ def _python_field(name: str, schema: Schema, is_required: bool) -> str:
     return field if is_required else f"{field} = {default}"
 
 
-_STYLES = {"json": _json, "typescript": _typescript, "python": _python}
+_STYLES = {"json": _json, "indented": _indented, "typescript": _typescript, "python": _python}
 
 
 def _fields(spec: Spec) -> list[tuple[str, Schema, bool]]:

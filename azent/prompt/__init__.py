@@ -1,0 +1,26 @@
+"""Prompts as files that people edit: texts with blanks, and folders of them.
+
+    load, read, folders    prompt sets: which one to take, what is in it, which ones there are
+    fill, blanks_of        a text with its blanks filled; the blanks that it has
+    examples               examples of requests and calls, made from the functions themselves
+"""
+
+from __future__ import annotations
+
+from azent.prompt.examples import Example, examples
+from azent.prompt.sets import DEFAULT, PromptSet, folders, load, read
+from azent.prompt.text import Text, blanks_of, fill, read_text
+
+__all__ = [
+    "DEFAULT",
+    "Example",
+    "PromptSet",
+    "Text",
+    "blanks_of",
+    "examples",
+    "fill",
+    "folders",
+    "load",
+    "read",
+    "read_text",
+]

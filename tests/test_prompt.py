@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from azent import prompt, settings
 from azent.errors import PromptError
+from azent.messages import Question, Reply
 from azent.prompt import Text, fill
+from azent.request import Terms, messages_for
 
 TEXTS = {
     "system": "$system\nFunctions:\n$functions",
@@ -69,15 +71,63 @@ def test_an_unknown_blank_names_file_and_line(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ('turn = "sometimes"', "turn is 'sometimes', and must be 'decide-answer' or 'single'"),
-        ("held = 1", "held is 1, and must be bool"),
+        ("held = 1", "held is 1, and must be true or false"),
+        ("description = 3", "description is 3, and must be a text"),
         ('colour = "red"', "there is no setting 'colour'"),
-        ('models = "qwen*"', "must be a list of patterns"),
-        ("turn = ", r"set\.toml"),
+        ("[functions]", "functions is {}, and must be 'json' or"),
+        ('models = "qwen*"', "models is 'qwen\\*', and must be a list"),
+        ("models = [3]", "models has 3, and must be a text"),
+        ('examples = ["three"]', "examples has 'three', and must be 'one' or 'two' or"),
+        ("turn = ", "Invalid value"),
+        ('turn = "single', "Illegal character|Unterminated string|Expected"),
+        ('examples = ["one"]', r"no text has the blank \$examples"),
     ],
 )
 def test_a_bad_setting_is_named(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(PromptError, match=rf"mine/set\.toml:3: (.*)({said})"):
+        prompt.load(write_set(tmp_path / "mine", f"# a comment\nlanguage = 'en'\n{line}"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("results", "Got something", r"results\.txt: the blank \$results is missing"),
+        ("correction", "Wrong", r"correction\.txt: the blank \$problem is missing"),
+        ("example", "$question", r"example\.txt: the blank \$reply is missing"),
+        ("question", "$functions", r"question\.txt: the blank \$question is missing"),
+        ("system", "$system", r"mine: no text has the blank \$functions"),
+        ("system", "$functions\n\n$result", r"system\.txt:3: there is no blank \$result"),
+        ("answer", "$functions", r"answer\.txt:1: there is no blank \$functions"),
+    ],
+)
+def test_a_bad_text_is_named(tmp_path: Path, name: str, text: str, said: str) -> None:
     with pytest.raises(PromptError, match=said):
-        prompt.load(write_set(tmp_path / "mine", line))
+        prompt.load(write_set(tmp_path / "mine", **{name: text}))
+
+
+def test_examples_need_a_text_that_shows_one(tmp_path: Path) -> None:
+    with pytest.raises(PromptError, match=r"example\.txt is missing"):
+        prompt.load(
+            write_set(tmp_path / "mine", 'examples = ["one"]', system="$functions\n$examples")
+        )
+
+
+def test_a_question_can_be_put_in_a_text_of_its_own(tmp_path: Path) -> None:
+    folder = write_set(
+        tmp_path / "mine", system="$system", question="Tools:\n$functions\nUser: $question"
+    )
+    spec = {"name": "f", "description": "", "parameters": {"type": "object", "properties": {}}}
+    terms = Terms({"f": spec}, prompt.read(folder), system="Be kind.")
+    log = (Question("before"), Reply(text="yes", move="answer"), Question("what is $functions?"))
+    decide = messages_for(log, terms, "decide")
+    assert [m["content"] for m in decide] == [
+        "Be kind.",
+        "before",
+        "yes",
+        "Tools:\nf()\nUser: what is $functions?",
+    ]
+    answer = messages_for(log, terms, "answer")
+    assert answer[-1]["content"] == "what is $functions?\n\nAnswer now."
 
 
 def test_a_missing_text_is_named(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Prompts as files that people edit: texts with blanks, and folders of them.
 
-    load, read, folders    prompt sets: which one to take, what is in it, which ones there are
-    fill, blanks_of        a text with its blanks filled; the blanks that it has
-    examples               examples of requests and calls, made from the functions themselves
+load, read, folders    prompt sets: which one to take, what is in it, which ones there are
+fill, blanks_of        a text with its blanks filled; the blanks that it has
+examples               examples of requests and calls, made from the functions themselves
 """
 
 from __future__ import annotations

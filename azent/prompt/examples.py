@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -104,12 +105,13 @@ def examples(specs: Specs, kinds: Iterable[Kind], language: str = "en") -> tuple
     """
     wording = _WORDINGS.get(language, _WORDINGS["en"])
     usable = [spec for spec in specs.values() if _inputs(spec, 0) is not None]
-    made: list[Example] = []
-    for number, kind in enumerate(kinds):
-        example = _example(kind, number, usable, specs, wording)
-        if example is not None and example not in made:
-            made.append(example)
-    return tuple(made)
+    numbers: Counter[str] = Counter()  # how many of a kind there are by now
+    made: dict[str, Example] = {}  # by question, so that none is shown twice
+    for kind in kinds:
+        example = _example(kind, numbers[kind], usable, specs, wording)
+        made |= {example.question: example} if example else {}
+        numbers[kind] += 1
+    return tuple(made.values())
 
 
 def _example(

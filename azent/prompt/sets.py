@@ -187,26 +187,27 @@ def _setting(name: str, value: Any, place: str) -> Any:
     """One setting, checked against the field of PromptSet that bears its name."""
     hints = {key: hint for key, hint in _hints().items() if key not in _FILLED}
     if name not in hints:
-        raise PromptError(f"{place}: there is no setting {name!r}", f"Settings: {', '.join(hints)}.")
-    hint = hints[name]
-    if get_origin(hint) is not tuple:
-        return _checked(value, hint, f"{place}: {name} is")
+        raise PromptError(
+            f"{place}: there is no setting {name!r}", f"Settings: {', '.join(hints)}."
+        )
+    kind = hints[name]
+    if get_origin(kind) is not tuple:
+        return _checked(value, kind, f"{place}: {name} is")
     if not isinstance(value, list):
         raise PromptError(f"{place}: {name} is {value!r}, and must be a list")
-    each = get_args(hint)[0]
+    each = get_args(kind)[0]
     return tuple(_checked(item, each, f"{place}: {name} has") for item in value)
 
 
-def _checked(value: Any, hint: Any, place: str) -> Any:
+def _checked(value: Any, kind: Any, place: str) -> Any:
     """The value, if it is of the kind; choices are named where it is not among them."""
-    choices = get_args(hint)
-    if value in choices or (not choices and type(value) is hint):
+    choices = get_args(kind)
+    if value in choices or (not choices and type(value) is kind):
         return value
-    wanted = " or ".join(map(repr, choices)) or {str: "a text", bool: "true or false"}[hint]
+    wanted = " or ".join(map(repr, choices)) or {str: "a text", bool: "true or false"}[kind]
     raise PromptError(f"{place} {value!r}, and must be {wanted}")
 
 
 @cache
 def _hints() -> dict[str, Any]:
     return get_type_hints(PromptSet)
-

@@ -43,7 +43,8 @@ from azent import settings
 from azent.models import fetch
 from azent.models.sources import File
 
-HERE = Path(__file__).resolve().parent / "ollama"
+ROOT = Path(__file__).resolve().parent.parent
+HERE = ROOT / "scripts" / "ollama"
 VERSION = "0.9.3"
 LINKED = re.compile(  # what the server links of the libraries that come with it
     r"lib(sycl\.so\.8|ur_loader\.so\.0|umf\.so\.0|iomp5\.so|svml\.so|irng\.so|imf\.so|intlc\.so\.5)"
@@ -180,10 +181,10 @@ def _has(url: str, models: Sequence[str]) -> bool:
 @contextmanager
 def _own_server() -> Iterator[str]:
     install()
-    command = [sys.executable, __file__, "serve", f"--die-with={os.getpid()}"]
+    command = [sys.executable, "-m", "scripts.real_ollama", "serve", f"--die-with={os.getpid()}"]
     with tempfile.NamedTemporaryFile(prefix="azent-ollama-", suffix=".log") as log:
         # A group of its own: Ctrl-C is ours to handle, and stopping it stops its runners too.
-        server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
         try:
             yield _url_once_up(server, Path(log.name))
         finally:

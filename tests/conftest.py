@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from azent import settings
 from azent.models import fetch
 from scripts import real_ollama
 
@@ -27,6 +28,12 @@ def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("OLLAMA_HOST", DEAD_SERVER)
+
+
+@pytest.fixture(scope="session")
+def real_cache() -> Path:
+    """The user's own cache folder: for tests that run what was fetched into it."""
+    return settings.cache_folder()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,9 @@ serves many conversations at once.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
+import threading
 import time
 from collections.abc import (
     AsyncGenerator,
@@ -148,7 +150,7 @@ class Agent:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
         turn = self._turn(question, log, context, asyncio.get_running_loop())
         with turn.execution:
-            async for event in _adrive(converse(turn), self.model, approve or _refuse):
+            async for event in adrive(converse(turn), self.model, approve or _refuse):
                 yield event
 
     def _turn(
@@ -279,7 +281,7 @@ def _drive(flow: Flow, model: Model, approve: Approve) -> Iterator[Event]:
         _close(pieces)
 
 
-async def _adrive(flow: Flow, model: Model, approve: Approve) -> AsyncIterator[Event]:
+async def adrive(flow: Flow, model: Model, approve: Approve = _refuse) -> AsyncIterator[Event]:
     """Carry out a flow, waiting on the running loop."""
     pieces: AsyncIterator[Delta | End] = _pieces(iter(()))
     go_on, outcome = flow.send, cast(Any, None)
@@ -332,11 +334,36 @@ def _astream(model: Model, request: Request) -> AsyncIterator[Delta | End]:
 
 
 async def _pieces(pieces: Iterator[Delta | End]) -> AsyncIterator[Delta | End]:
+    """The pieces of an iterator, each waited for in a thread; closed once no thread is in it."""
+    step: Future[Delta | End | None] = Future()
+    step.set_result(None)
     try:
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        while True:
+            step = _in_thread(pieces)
+            piece = await asyncio.wrap_future(step)
+            if piece is None:
+                return
             yield piece
     finally:
-        _close(pieces)
+        step.add_done_callback(lambda _: _close(pieces))
+
+
+def _in_thread(pieces: Iterator[Delta | End]) -> Future[Delta | End | None]:
+    """The next piece, waited for in a thread that no cancelling and no exit has to wait for."""
+    step: Future[Delta | End | None] = Future()
+    step.set_running_or_notify_cancel()  # what runs in a thread cannot be cancelled
+    context = contextvars.copy_context()
+
+    def perform() -> None:
+        try:
+            piece = context.run(next, pieces, None)
+        except BaseException as error:
+            step.set_exception(error)
+        else:
+            step.set_result(piece)
+
+    threading.Thread(target=perform, name="azent-model", daemon=True).start()
+    return step
 
 
 async def _first_of(

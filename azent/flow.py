@@ -44,7 +44,7 @@ from azent.messages import (
 )
 from azent.reply import Reader, WordsReader
 from azent.request import Terms
-from azent.step import Ask, Done, Run, hear, next_step, take, to_run
+from azent.step import Ask, Done, Run, answer_of, hear, next_step, take, to_run
 
 IDLE_SPACES = 400  # white space in a row after which a model will say no more
 
@@ -138,6 +138,16 @@ def _steps(turn: Turn) -> Flow:
                 yield from _run(turn, calls)
 
 
+def respond(turn: Turn) -> Flow:
+    """One reply to someone who runs the functions elsewhere: the calls to run, or an answer."""
+    while isinstance(step := next_step(turn.log, turn.terms), Ask):
+        yield from _ask(turn, step)
+    answer = step.answer if isinstance(step, Done) else answer_of(turn.log, turn.terms)
+    once = replace(turn.terms, repeatable=frozenset())
+    calls = to_run(step.calls, once) if isinstance(step, Run) else ()
+    return replace(answer, calls=calls, warnings=tuple(turn.warnings))
+
+
 def _stop(turn: Turn, reason: str) -> Generator[Effect | Event, Any, None]:
     """End the turn: calls that are still out get a result that says so."""
     yield Close()
@@ -170,7 +180,8 @@ def _listen(turn: Turn, ask: Ask) -> Generator[Effect | Event, Any, Reply]:
     """The reply to a request, read as it comes."""
     reader = WordsReader() if ask.move == "answer" else _reader(turn, ask)
     raw, thoughts, end, spaces = "", "", End(), 0
-    yield Open(Request(ask.messages, ask.format, turn.left()))
+    options = {} if ask.move == "decide" else turn.terms.options
+    yield Open(Request(ask.messages, ask.format, turn.left(), options))
     while (piece := (yield from _pull(turn))) is not None:
         if isinstance(piece, End):
             end = piece
@@ -188,11 +199,12 @@ def _listen(turn: Turn, ask: Ask) -> Generator[Effect | Event, Any, Reply]:
     if end.done_reason == "length":
         yield turn.warn("the reply was cut at the model's limit of tokens (num_predict)")
     thinking = "\n".join(filter(None, (thoughts, reply.thinking)))
-    return replace(reply, thinking=thinking, usage=end.usage, move=ask.move, raw=raw)
+    heard = replace(reply, thinking=thinking, usage=end.usage, move=ask.move, raw=raw)
+    return replace(heard, done_reason=end.done_reason)
 
 
 def _reader(turn: Turn, ask: Ask) -> Reader:
-    return Reader(turn.terms.specs, held=ask.format is not None)
+    return Reader(turn.terms.specs, held=ask.format is not None, trusted=turn.terms.trusted)
 
 
 def _pull(turn: Turn) -> Generator[Effect | Event, Any, Delta | End | None]:

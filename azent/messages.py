@@ -93,9 +93,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user said."""
+    """What the user said. `images` are base64, as Ollama takes them."""
 
     text: str
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class Reply:
 
     `text` is the words outside calls, `thinking` the reasoning, `repairs` what was bent to read it.
     `move` says what was asked for; `raw` is the text as it came: kept, and never sent again.
+    `done_reason` is the server's: "length" where the reply was cut.
     """
 
     calls: tuple[Call, ...] = ()
@@ -114,6 +116,7 @@ class Reply:
     usage: Usage | None = None
     move: Move = "single"
     raw: str = ""
+    done_reason: str = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +169,13 @@ class Request:
     """What a model is asked: chat messages, and the JSON Schema that its text must obey, if any.
 
     `timeout` is the seconds that are left for the reply; `None` leaves it to the model's settings.
+    `options` go before the model's own (temperature, num_predict, ...), in Ollama's names.
     """
 
     messages: tuple[ChatMessage, ...]
     format: dict[str, Any] | None = None
     timeout: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +312,7 @@ _BUILDERS: dict[str, Any] = {
     "problem": lambda problem: Problem(**problem),
     "usage": lambda usage: Usage(**usage),
     "repairs": tuple,
+    "images": tuple,
     "ids": tuple,
 }
 

@@ -9,8 +9,8 @@ Text inside a result is data: it goes as JSON, with whatever could act as a chat
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from azent.log import turn_of, turns
@@ -36,6 +36,10 @@ class Terms:
 
     `choice` holds for the first decision of each question. `rounds` is the most replies whose calls
     run, `repairs` the most corrections in a row. `readonly` and `repeatable` are names of tools.
+    `past` is how many replies of the last turn were there before `choice` was asked for.
+    `parallel` is whether one reply may make several calls; `trusted`, whether the patterns in the
+    specs may be evaluated. `output` is a JSON Schema that answers are held to, and `options` are
+    the server's, for answers alone: decisions are decoded as azent decodes them.
     """
 
     specs: Specs
@@ -46,6 +50,11 @@ class Terms:
     repairs: int = 2
     readonly: frozenset[str] = frozenset()
     repeatable: frozenset[str] = frozenset()
+    past: int = 0
+    parallel: bool = True
+    trusted: bool = True
+    output: dict[str, Any] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
@@ -55,7 +64,8 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     for number, turn in enumerate(turns(log)):
         chat += _turn_messages(_put(turn, terms, move) if number == last else turn, terms.prompts)
     chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
-    return tuple(_merged(message for message in chat if message["content"]))
+    said = (message for message in chat if message["content"] or message.get("images"))
+    return tuple(_merged(said))
 
 
 def _system(terms: Terms) -> str:
@@ -117,8 +127,8 @@ def _turn_messages(turn: Log, prompts: PromptSet) -> list[ChatMessage]:
 def _as_chat(message: Message, results: dict[str, Result], prompts: PromptSet) -> list[ChatMessage]:
     """What the model sees of a message; results stand after their reply, in order of its calls."""
     match message:
-        case Question(text):
-            return [_chat("user", text)]
+        case Question(text, images):
+            return [_chat("user", text, images)]
         case Reply(calls=calls) if calls:
             told = "\n".join(_told(call, results) for call in calls)
             return [
@@ -190,12 +200,18 @@ def _merged(chat: Iterable[ChatMessage]) -> list[ChatMessage]:
     merged: list[ChatMessage] = []
     for message in chat:
         if merged and merged[-1]["role"] == message["role"]:
-            both = f"{merged[-1]['content']}\n\n{message['content']}"
-            merged[-1] = _chat(message["role"], both)
+            merged[-1] = _joined(merged[-1], message)
         else:
             merged.append(message)
     return merged
 
 
-def _chat(role: str, content: str) -> ChatMessage:
-    return {"role": role, "content": content}
+def _joined(one: ChatMessage, other: ChatMessage) -> ChatMessage:
+    texts = filter(None, (one["content"], other["content"]))
+    images = (*one.get("images", ()), *other.get("images", ()))
+    return _chat(one["role"], "\n\n".join(texts), images)
+
+
+def _chat(role: str, content: str, images: Sequence[str] = ()) -> ChatMessage:
+    said: ChatMessage = {"role": role, "content": content}
+    return {**said, "images": list(images)} if images else said

@@ -107,7 +107,9 @@ def _next_move(turn: Log, terms: Terms) -> Move | None:
         return None
     if last.move == "answer" or not (last.calls or last.problem):
         return "answer"
-    return "answer" if stop_reason(turn, terms) else first
+    if not _may_call(turn, terms):
+        return "answer"
+    return first if _is_forced(turn, terms) or not stop_reason(turn, terms) else "answer"
 
 
 def _is_answer(reply: Reply) -> bool:
@@ -121,14 +123,24 @@ def _may_call(turn: Log, terms: Terms) -> bool:
 
 def _choice(turn: Log, terms: Terms) -> str:
     """The choice of tools that holds now: what was asked for holds until something was called."""
-    made = any(reply.calls and not reply.problem for reply in replies_of(turn))
+    since = replies_of(turn)[terms.past :]
+    made = any(reply.calls and not reply.problem for reply in since)
     return "auto" if made else terms.choice
 
 
+def _is_forced(turn: Log, terms: Terms) -> bool:
+    return _choice(turn, terms) not in ("auto", "none")
+
+
 def _format(turn: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
+    if move == "answer":
+        return terms.output
     if move != "decide" or not terms.prompts.held:
         return None
-    return reply_schema(terms.specs, _choice(turn, terms), thought=terms.prompts.thought)
+    schema = reply_schema(terms.specs, _choice(turn, terms), thought=terms.prompts.thought)
+    if not terms.parallel:
+        schema["properties"]["tools"]["maxItems"] = 1
+    return schema
 
 
 def stop_reason(turn: Log, terms: Terms) -> str | None:

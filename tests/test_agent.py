@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -309,3 +309,32 @@ def test_a_choice_that_there_is_not(choice: str) -> None:
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(azent.SchemaError, match="two tools are named 'add'"):
         azent.Agent(replies(), [add, add])
+
+
+class Slow:
+    """A model without an asynchronous way, that takes its time and notes when it is stopped."""
+
+    name = "slow"
+    num_ctx = None
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+
+    def stream(self, request: azent.Request) -> Iterator[Delta | azent.End]:
+        try:
+            for _ in range(1000):
+                time.sleep(0.05)
+                yield Delta("more ")
+        finally:
+            self.stopped.set()
+
+
+def test_leaving_a_run_stops_a_model_that_is_waited_for_in_a_thread() -> None:
+    model = Slow()
+
+    async def leave() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(azent.Agent(model).aask("?"), 0.12)
+
+    asyncio.run(leave())
+    assert model.stopped.wait(5)

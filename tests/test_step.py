@@ -280,3 +280,53 @@ def test_results_that_are_json_stand_as_they_are(text: str, shown: Any) -> None:
     lines = asked(log).messages[-1]["content"].splitlines()
     (line,) = [line for line in lines if line.startswith('{"tool": "add"')]
     assert json.loads(line)["result"] == shown
+
+
+# ---- terms of a conversation whose functions run elsewhere ---------------------------------------
+
+
+def calls_schema(log: Log, rules: Terms) -> dict[str, Any]:
+    schema = asked(log, rules).format
+    assert schema is not None
+    return dict(schema["properties"]["tools"])
+
+
+@pytest.mark.parametrize(("choice", "least"), [("auto", None), ("required", 1), ("add", 1)])
+def test_a_choice_holds_from_where_it_was_asked_for(choice: str, least: int | None) -> None:
+    log = round_of(START, decision(call()))
+    assert "minItems" not in calls_schema(log, terms(choice=choice))
+    assert calls_schema(log, terms(choice=choice, past=1)).get("minItems") == least
+
+
+def test_no_choice_means_an_answer_after_calls_too() -> None:
+    log = round_of(START, decision(call()))
+    assert asked(log, terms(choice="none", past=1)).move == "answer"
+
+
+def test_a_forced_choice_is_not_undone_by_the_guard_against_repeats() -> None:
+    log = START
+    rules = terms(repeatable=frozenset({"add"}))
+    for _ in range(3):
+        log = round_of(log, decision(call()), rules)
+    assert asked(log, rules).move == "answer"
+    forced = terms(repeatable=frozenset({"add"}), choice="required", past=3)
+    assert asked(log, forced).move == "decide"
+
+
+def test_a_reply_may_be_held_to_one_call() -> None:
+    assert calls_schema(START, terms(parallel=False))["maxItems"] == 1
+    assert "maxItems" not in calls_schema(START, terms())
+
+
+def test_an_answer_may_be_held_to_a_schema() -> None:
+    schema = {"type": "object"}
+    log = hear(START, decision(), terms(output=schema))
+    assert asked(log, terms(output=schema)).format == schema
+
+
+def test_images_go_with_their_question_and_are_merged() -> None:
+    log: Log = (Question("Look.", ("aaa",)), Question("And here?", ("bbb",)))
+    said = asked(log, terms()).messages[-1]
+    assert said["images"] == ["aaa", "bbb"]
+    assert said["content"].startswith("Look.\n\nAnd here?")
+    assert from_json(to_json(log[0])) == log[0]

@@ -92,11 +92,11 @@ class Embedded:
             ) from error
 
     def _body(self, request: Request) -> dict[str, Any]:
-        options = {name: value for name, value in self.options.items() if name != "num_predict"}
+        options = {**self.options, **request.options}
         body = {
+            "max_tokens": options.pop("num_predict"),
             **options,
             "messages": list(request.messages),
-            "max_tokens": self.options["num_predict"],
             "stream": True,
             "stream_options": {"include_usage": True},
         }

@@ -135,7 +135,7 @@ class Ollama:
             "model": self.name,
             "messages": list(request.messages),
             "stream": True,
-            "options": self.options,
+            "options": {**self.options, **request.options, "num_ctx": self.num_ctx},
         }
         if request.format is not None:
             body["format"] = request.format

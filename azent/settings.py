@@ -75,3 +75,10 @@ def environment(names: Iterable[str]) -> dict[str, str]:
     """What the environment sets of these, each as AZENT_ and its name in capitals."""
     texts = {name: os.environ.get(f"AZENT_{name.upper()}", "") for name in names}
     return {name: text for name, text in texts.items() if text}
+
+
+def data_folder() -> Path:
+    """The folder for what is kept for the user: AZENT_HOME, else where the system keeps such."""
+    import platformdirs
+
+    return Path(os.environ.get("AZENT_HOME") or platformdirs.user_data_dir("azent", False))

@@ -14,7 +14,7 @@ ROWS = [
     ["messages"],
     ["errors", "log"],
     ["schema", "results", "settings", "literals"],
-    ["validate", "prompt", "config", "session", "models"],
+    ["validate", "prompt", "config", "store", "models"],
     ["reply"],
     ["request", "tools"],
     ["step", "execute"],

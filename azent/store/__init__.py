@@ -1,0 +1,168 @@
+"""Conversations on disk: one SQLite file, in which every message is committed as it comes.
+
+Whoever goes on with a conversation holds it, so that two runs cannot mix their turns. A hold ends
+with its process, however that ends, and keeps nobody from any other conversation; no transaction
+lasts longer than the writing of its rows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain
+from pathlib import Path
+
+from azent import settings
+from azent.errors import SessionError
+from azent.log import turns
+from azent.messages import Call, Log
+from azent.store.database import BUSY_SECONDS, in_words, locked, opened, transaction
+from azent.store.rows import (
+    Listed,
+    add,
+    add_begun,
+    begun_of,
+    call_ids,
+    clear,
+    listed,
+    log_of,
+    make,
+    number_of,
+)
+
+__all__ = ["Held", "Listed", "Store"]
+
+
+class Held:
+    """A conversation while it goes on: what was kept of it, and the way to keep more.
+
+    `begun` are the ids of the calls that were begun, whatever became of them.
+    """
+
+    def __init__(self, database: sqlite3.Connection, number: int, place: Path) -> None:
+        self.log = log_of(database, number)
+        self.begun = begun_of(database, number)
+        self._database = database
+        self._number = number
+        self._place = place
+        self._stored = len(self.log)
+        self._lock = threading.Lock()
+
+    def keep(self, log: Log) -> None:
+        """Commit the messages by which the log has grown. Raises SessionError."""
+        with self._lock, in_words(self._place), transaction(self._database):
+            add(self._database, self._number, log[self._stored :], self._stored)
+        self._stored = len(log)
+
+    def begin(self, calls: Sequence[Call]) -> None:
+        """Commit that these calls are about to begin. Raises SessionError."""
+        with self._lock, in_words(self._place), transaction(self._database):
+            add_begun(self._database, self._number, [call.id for call in calls])
+
+
+class Store:
+    """A file of conversations: `path`, else `sessions.db` in the user's data folder.
+
+    `wait` is the seconds that others are given to write their rows. Nothing is opened or made
+    before it is used. Every method raises SessionError where the file cannot be used or has no such
+    conversation, and where another run is going on with it.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, wait: float = BUSY_SECONDS) -> None:
+        self.wait = wait
+        self.path = Path(path) if path is not None else settings.data_folder() / "sessions.db"
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r})"
+
+    def sessions(self) -> list[Listed]:
+        """All conversations, the one that was last used first."""
+        if not self.path.exists():
+            return []
+        with self._using() as database:
+            return listed(database)
+
+    def log(self, name: str) -> Log:
+        """The messages of a conversation."""
+        with self._using() as database:
+            return log_of(database, self._number(database, name))
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[Held]:
+        """Go on with a conversation, or begin it. Raises UsageError for what is no name."""
+        with closing(opened(self.path, self.wait)) as database:
+            with in_words(self.path), transaction(database):
+                number = number_of(database, name) or make(database, name)
+            with closing(self._lock(number, name)):
+                with in_words(self.path):
+                    self._number(database, name)  # it may have been deleted just now
+                    held = Held(database, number, self.path)
+                yield held
+
+    def branch(self, name: str, new: str, turn_count: int | None = None) -> Log:
+        """Begin a conversation `new` with the first turns of another, or with all of it."""
+        with self._using() as database, transaction(database):
+            number = self._number(database, name)
+            if number_of(database, new) is not None:
+                hint = "Take another name, or delete that one first."
+                raise SessionError(f"there is a conversation {new!r} already", hint)
+            kept = _first(log_of(database, number), turn_count)
+            _write(database, make(database, new), kept, begun_of(database, number))
+        return kept
+
+    def undo(self, name: str, turn_count: int = 1) -> Log:
+        """Take the last turns back; what is left is returned."""
+        with self._changing(name) as (database, number):
+            log, begun = log_of(database, number), begun_of(database, number)
+            kept = _first(log, max(0, len(turns(log)) - turn_count))
+            clear(database, number)
+            _write(database, number, kept, begun)
+        return kept
+
+    def delete(self, name: str) -> None:
+        """Delete a conversation."""
+        with self._changing(name) as (database, number):
+            clear(database, number)
+            database.execute("DELETE FROM sessions WHERE id = ?", (number,))
+        self._lock_file(number).unlink(missing_ok=True)
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        with closing(opened(self.path, self.wait)) as database, in_words(self.path):
+            yield database
+
+    @contextmanager
+    def _changing(self, name: str) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """A transaction on a conversation that nobody goes on with meanwhile."""
+        with self._using() as database:
+            number = self._number(database, name)
+            with closing(self._lock(number, name)), transaction(database):
+                yield database, number
+
+    def _number(self, database: sqlite3.Connection, name: str) -> int:
+        number = number_of(database, name)
+        if number is None:
+            hint = "`azent sessions list` shows those there are."
+            raise SessionError(f"there is no conversation {name!r} in {self.path}", hint)
+        return number
+
+    def _lock(self, number: int, name: str) -> sqlite3.Connection:
+        lock = locked(self._lock_file(number))
+        if lock is None:
+            hint = "Wait until it is done, or go on in a branch of it."
+            raise SessionError(f"another run is going on with the conversation {name!r}", hint)
+        return lock
+
+    def _lock_file(self, number: int) -> Path:
+        return self.path.with_name(f"{self.path.name}-locks") / str(number)
+
+
+def _write(database: sqlite3.Connection, number: int, log: Log, begun: frozenset[str]) -> None:
+    add(database, number, log, 0)
+    add_begun(database, number, begun & call_ids(log))
+
+
+def _first(log: Log, turn_count: int | None) -> Log:
+    return log if turn_count is None else tuple(chain.from_iterable(turns(log)[:turn_count]))

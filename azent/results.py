@@ -13,35 +13,39 @@ import enum
 import fractions
 import inspect
 import io
+import itertools
 import json
+import math
 import pathlib
 import re
 import types
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
-_MOST = 2_000_000  # characters that are written at most, whatever the limit is
+_MOST = 1_000_000  # characters that are written at most, whatever the limit is
 _DEEPEST = 40
 _MOST_SORTED = 10_000
+_MOST_BITS = 10_000
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TEXTS = (datetime.timedelta, uuid.UUID, pathlib.PurePath, fractions.Fraction, complex)
 _BYTES = (bytes, bytearray, memoryview)
-_LISTS = (Set, Sequence, collections.deque, Iterator, collections.abc.ValuesView)
+_LISTS = (Set, Sequence, collections.deque, Iterator, ValuesView)
+
+# How JSON has a value: as a string, as it is written, as pairs of key and value, as items.
+_Form = tuple[Literal["text", "literal"], str] | tuple[Literal["object", "array"], Iterable[Any]]
 
 
 def text_of(value: Any, limit: int | None = None) -> str:
-    """A returned value as text, in about `limit` characters.
+    """A returned value as text of at most `limit` characters, or a few words if that is too few.
 
     What is cut keeps its head and its tail, and says how many characters were omitted between
     them; of a value too large to be written out, only the head is known.
     """
-    try:
-        text = _string(value)
-        return _legible(_written(value, limit) if text is None else _cut(text, limit))
-    except Exception as error:  # whatever an object of somebody's own may do
-        return f"({_kind(value)} that cannot be shown: {type(error).__name__})"
+    if issubclass(type(value), str):
+        return _legible(_cut(str.__str__(value), limit))
+    return _legible(_written(value, limit))
 
 
 def _written(value: Any, limit: int | None) -> str:
@@ -50,18 +54,22 @@ def _written(value: Any, limit: int | None) -> str:
         pieces.append(piece)
         length += len(piece)
         if length > _MOST:
-            shown = "".join(pieces)[: _MOST if limit is None else limit]
-            return f"{shown}\n... more than {length - len(shown):,} characters omitted ..."
+            return _head("".join(pieces), _MOST // 2 if limit is None else limit)
     return _cut("".join(pieces), limit)
+
+
+def _head(text: str, limit: int) -> str:
+    room = max(limit - len(f"\n... more than {len(text):,} characters omitted ..."), 0)
+    return f"{text[:room]}\n... more than {len(text) - room:,} characters omitted ..."
 
 
 def _cut(text: str, limit: int | None) -> str:
     if limit is None or len(text) <= limit:
         return text
-    kept = max(limit - len(f"\n... {len(text):,} characters omitted ...\n"), 0)
-    tail = kept // 3
-    omitted = f"... {len(text) - kept:,} characters omitted ..."
-    return "\n".join(filter(None, (text[: kept - tail], omitted, text[len(text) - tail :])))
+    room = max(limit - len(f"\n... {len(text):,} characters omitted ...\n"), 0)
+    tail = room // 3
+    omitted = f"... {len(text) - room:,} characters omitted ..."
+    return "\n".join(filter(None, (text[: room - tail], omitted, text[len(text) - tail :])))
 
 
 def _legible(text: str) -> str:
@@ -75,27 +83,33 @@ def _legible(text: str) -> str:
 
 
 def _pieces(value: Any, around: tuple[int, ...]) -> Iterator[str]:
-    """The JSON text of a value. `around` holds the ids of the values it stands in."""
-    if (text := _string(value)) is not None:
-        yield _quoted(text)
-    elif (number := _number(value)) is not None:
-        yield number
-    elif id(value) in around:
-        yield _quoted("(this contains itself)")
-    elif len(around) > _DEEPEST:
-        yield _quoted("(nested too deeply to be shown)")
-    elif (fields := _fields(value)) is not None:
-        yield from _object(fields, (*around, id(value)))
-    elif _is_list(value):
-        yield from _array(value, (*around, id(value)))
-    else:
-        yield _quoted(_described(value))
+    """The JSON text of a value; `around` holds the ids of the values it stands in.
+
+    A text that stands alone is not quoted, as a returned string is not.
+    """
+    if around and (write := _COMMON.get(type(value))):
+        yield write(value)
+        return
+    try:
+        form = _form(value, around)
+    except Exception as error:  # whatever an object of somebody's own may do
+        form = "text", f"({type(value).__name__}: cannot be shown, {type(error).__name__})"
+    match form:
+        case "text", str(text):
+            yield _quoted(text) if around else text
+        case "literal", str(text):
+            yield text
+        case "object", pairs:
+            yield from _object(pairs, (*around, id(value)))
+        case _, items:
+            yield from _array(items, (*around, id(value)))
 
 
-def _object(fields: Iterable[tuple[Any, Any]], around: tuple[int, ...]) -> Iterator[str]:
+def _object(pairs: Iterable[Any], around: tuple[int, ...]) -> Iterator[str]:
     yield "{"
-    for index, (key, value) in enumerate(fields):
-        yield f"{', ' if index else ''}{_quoted(_key(key))}: "
+    for index, (key, value) in enumerate(_each_pair(pairs)):
+        text = key if type(key) is str else "".join(itertools.islice(_pieces(key, ()), 100))
+        yield f"{', ' if index else ''}{_quoted(text)}: "
         yield from _pieces(value, around)
     yield "}"
 
@@ -110,15 +124,23 @@ def _array(items: Iterable[Any], around: tuple[int, ...]) -> Iterator[str]:
 
 def _each(items: Iterable[Any]) -> Iterator[Any]:
     """The items, sets in order; a generator that fails midway ends with a word on it."""
-    if isinstance(items, Set) and len(items) <= _MOST_SORTED:
-        items = _sorted(items)
     try:
-        yield from items
+        yield from _sorted(items) if isinstance(items, Set) else items
     except Exception as error:
-        yield f"(it stopped here: {type(error).__name__}: {error})"
+        yield f"(it stopped here: {_told(error)})"
 
 
-def _sorted(items: Iterable[Any]) -> list[Any]:
+def _each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
+    """The same for keys and values: reading a field can fail too."""
+    try:
+        yield from pairs
+    except Exception as error:
+        yield "(it stopped here)", _told(error)
+
+
+def _sorted(items: Set[Any]) -> Iterable[Any]:
+    if len(items) > _MOST_SORTED:
+        return items
     try:
         return sorted(items)
     except TypeError:
@@ -127,51 +149,63 @@ def _sorted(items: Iterable[Any]) -> list[Any]:
 
 def _quoted(text: str) -> str:
     # A longer string goes over the bound anyway: no need to quote all of it.
-    return json.dumps(text[: _MOST + 1], ensure_ascii=False)
+    return json.encoder.encode_basestring(text[: _MOST + 1])
 
 
-def _key(key: Any) -> str:
-    text = _string(key)
-    if text is None and isinstance(key, tuple):
-        return ", ".join(map(_key, key))
-    return (_number(key) or _described(key)) if text is None else text
+# Most values inside of others are of these, and are written without further questions.
+_COMMON: dict[type, Callable[[Any], str]] = {
+    str: _quoted,
+    bool: json.dumps,
+    types.NoneType: json.dumps,
+}
 
 
 # ---- what each kind of value is ------------------------------------------------------------------
 
 
-def _string(value: Any) -> str | None:
-    """The text of a value that is a string, or that JSON has as one; None for others."""
+def _form(value: Any, around: tuple[int, ...]) -> _Form:
+    if (form := _scalar(value)) is not None:
+        return form
+    if id(value) in around:
+        return "text", "(this contains itself)"
+    if len(around) > _DEEPEST:
+        return "text", "(nested too deeply to be shown)"
+    if (pairs := _pairs(value)) is not None:
+        return "object", pairs
+    return ("array", value) if _is_list(value) else ("text", _described(value))
+
+
+def _scalar(value: Any) -> _Form | None:
+    """The form of a value that has no parts, by the kinds that are common; None for others."""
     if isinstance(value, enum.Enum):
-        return _string(value.value)
+        return _scalar(value.value) or ("text", str(value))
     if isinstance(value, str):
-        return str(value)
-    if isinstance(value, _BYTES):
-        size = value.nbytes if isinstance(value, memoryview) else len(value)
-        return f"({type(value).__name__} of {size:,} bytes)"
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    return str(value) if isinstance(value, _TEXTS) else None
-
-
-def _number(value: Any) -> str | None:
-    """The JSON text of a number, a truth value or nothing; None for others."""
-    if isinstance(value, enum.Enum):
-        return _number(value.value)
+        return "text", str.__str__(value)
     if value is None or isinstance(value, bool):
-        return json.dumps(value)
+        return "literal", json.dumps(value)
     if isinstance(value, int):
-        is_short = value.bit_length() < 10_000
-        return (
-            int.__repr__(value) if is_short else _quoted(f"(a {value.bit_length():,} bit integer)")
-        )
-    if isinstance(value, float | Decimal):
-        is_finite = value.is_finite() if isinstance(value, Decimal) else value - value == 0
-        return str(value) if is_finite else _quoted(str(value))
-    return _number(value.item()) if _is_array(value) and value.shape == () else None
+        return _integer(value)
+    if isinstance(value, float):
+        return "literal" if math.isfinite(value) else "text", float.__repr__(value)
+    if isinstance(value, Decimal):
+        return "literal" if value.is_finite() else "text", str(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return "text", value.isoformat()
+    if isinstance(value, _BYTES):
+        return "text", f"({type(value).__name__}, {memoryview(value).nbytes:,} bytes)"
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # as numpy's scalars are
+        return _scalar(value.item())
+    return ("text", str(value)) if isinstance(value, _TEXTS) else None
 
 
-def _fields(value: Any) -> Iterable[tuple[Any, Any]] | None:
+def _integer(value: int) -> _Form:
+    bits = value.bit_length()
+    if bits > _MOST_BITS:  # Python refuses to write these out
+        return "text", f"(an integer of {bits:,} bits)"
+    return "literal", int.__repr__(value)
+
+
+def _pairs(value: Any) -> Iterable[Any] | None:
     """The named parts of a value that has such; None for others."""
     if isinstance(value, Mapping):
         return value.items()
@@ -190,33 +224,36 @@ def _field_names(value: Any) -> Iterable[str] | None:
         return getattr(value, "_fields", None)
     if hasattr(value, "__attrs_attrs__"):
         return [attribute.name for attribute in value.__attrs_attrs__]
-    has_own_words = "__repr__" in {name for each in type(value).__mro__[:-1] for name in vars(each)}
-    if has_own_words or not getattr(value, "__dict__", None) or callable(value):
+    has_words = any("__repr__" in vars(kind) for kind in type(value).__mro__[:-1])
+    if has_words or callable(value) or not hasattr(value, "__dict__"):
         return None
-    return [name for name in vars(value) if not name.startswith("_")]
+    return [name for name in vars(value) if not name.startswith("_")] or None
 
 
 def _is_list(value: Any) -> bool:
-    is_open = isinstance(value, io.IOBase)
-    return _is_array(value) or (isinstance(value, _LISTS) and not is_open)
-
-
-def _is_array(value: Any) -> bool:
-    """Is this an array or a scalar in the manner of numpy?"""
-    return not isinstance(value, type) and hasattr(value, "dtype") and hasattr(value, "shape")
+    """Is this to be shown item by item? Arrays in the manner of numpy are, open files are not."""
+    if isinstance(value, io.IOBase | type):
+        return False
+    is_array = hasattr(value, "dtype") and bool(getattr(value, "shape", None))
+    return is_array or isinstance(value, _LISTS)
 
 
 def _described(value: Any) -> str:
     """A few words on a value that has no JSON form."""
     if isinstance(value, BaseException):
-        return f"{type(value).__name__}: {value}" if str(value) else type(value).__name__
+        return _told(value)
     if inspect.iscoroutine(value):
         value.close()  # or Python would warn that nobody awaited it
         return "(a coroutine that was not awaited)"
+    if inspect.isasyncgen(value):
+        return "(an async generator that was not consumed)"
     if isinstance(value, type | types.ModuleType) or inspect.isroutine(value):
-        return f"({_kind(value)} {value.__name__})"
+        return f"({'class' if isinstance(value, type) else type(value).__name__} {value.__name__})"
     return _ADDRESS.sub("", str(value))
 
 
-def _kind(value: Any) -> str:
-    return f"a {type(value).__name__}"
+def _told(error: BaseException) -> str:
+    try:
+        return ": ".join(filter(None, (type(error).__name__, str(error))))
+    except Exception:
+        return type(error).__name__

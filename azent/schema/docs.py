@@ -63,13 +63,15 @@ class _Section:
     is_numpy: bool = False
 
 
-def read_docs(documented: Any) -> Docs:
-    """The texts in the docstring of a function or a class; empty where it has none."""
-    if isinstance(documented, type):  # inspect.getdoc would take the docstring of its base
-        docstring = inspect.cleandoc(documented.__doc__ or "")
-    else:
-        docstring = inspect.getdoc(documented) or ""
-    return parse_docs(docstring)
+def read_docs(function: Any) -> Docs:
+    """The texts in the docstring of a function, or of the method that it overrides."""
+    return parse_docs(inspect.getdoc(function) or "")
+
+
+def own_docs(documented: Any) -> Docs:
+    """The texts in a docstring that is not inherited: those of `object` say nothing."""
+    docstring = getattr(documented, "__doc__", None)
+    return parse_docs(inspect.cleandoc(docstring) if isinstance(docstring, str) else "")
 
 
 def parse_docs(docstring: str) -> Docs:

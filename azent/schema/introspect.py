@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from azent.messages import Spec
-from azent.schema.docs import Docs, read_docs
+from azent.schema.docs import Docs, own_docs, read_docs
 from azent.schema.offer import parameters_schema, returns_schema
 from azent.schema.signature import Signature, name_of, read_signature
 
@@ -105,8 +105,9 @@ def _docs(function: Any) -> Docs:
     if inspect.isroutine(function) or isinstance(function, functools.partial):
         return read_docs(function)
     is_class = isinstance(function, type)
-    inner = read_docs(function.__init__ if is_class else type(function).__call__)
-    outer = read_docs(function)
+    runs = vars(function).get("__init__") if is_class else type(function).__call__
+    inner = own_docs(runs) if isinstance(runs, types.FunctionType) else Docs()
+    outer = own_docs(function)
     near, far = (outer, inner) if is_class else (inner, outer)
     return Docs(near.text or far.text, {**far.parameters, **near.parameters}, near.returns)
 

@@ -25,7 +25,7 @@ from azent.schema.hints import Unresolved, resolve
 Kind = inspect._ParameterKind
 EMPTY: Any = inspect.Parameter.empty
 _UNPACK = (typing.Unpack, typing_extensions.Unpack)
-_QUALIFIERS = (typing.Required, typing.NotRequired, typing_extensions.ReadOnly)
+_QUALIFIERS = {typing.Required: True, typing.NotRequired: False, typing_extensions.ReadOnly: None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,10 @@ def _is_context(hint: Any) -> bool:
 def _unpacked(keys: Any) -> Iterator[Parameter]:
     """The keys of a TypedDict that `**kwargs` is declared to be."""
     for name, hint in typing.get_type_hints(keys, include_extras=True).items():
-        while get_origin(hint) in _QUALIFIERS:
-            (hint,) = get_args(hint)
+        # What the class says of required keys is wrong where its annotations are postponed.
         is_required = name in keys.__required_keys__
+        while (qualifier := get_origin(hint)) in _QUALIFIERS:
+            (hint,) = get_args(hint)
+            says = _QUALIFIERS[qualifier]
+            is_required = is_required if says is None else says
         yield Parameter(name, Kind.KEYWORD_ONLY, hint, is_required, _text(hint))

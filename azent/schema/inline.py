@@ -8,6 +8,7 @@ are bounded.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -16,6 +17,7 @@ from azent.errors import SchemaError
 
 _DEEPEST = 100
 _MOST_NODES = 50_000
+_MOST_TARGETS = 1_000
 _MOST_COPIED = 500  # nodes that inlining may add before the references are left in place
 
 _ONE = frozenset(
@@ -50,9 +52,14 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
     _check_size(schema)
     targets = _targets(schema)
     kept = _recursive(targets)
-    if _growth(schema, targets, kept) > _MOST_COPIED:
-        kept = kept | _repeated(schema, targets)
-    return _Inliner(targets, _names(kept)).whole(schema)
+    try:
+        if _growth(schema, targets, kept) > _MOST_COPIED:
+            kept = kept | _repeated(schema, targets)
+        made = _Inliner(targets, _names(kept)).whole(schema)
+    except RecursionError:  # a long chain of references
+        raise _too_large() from None
+    _check_size(made)
+    return made
 
 
 def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +99,9 @@ class _Inliner:
         if ref in self.names:
             return {"$ref": f"#/$defs/{_escaped(self.names[ref])}", **beside}
         target = self.copy(self.targets[ref])
-        return _merged(target if isinstance(target, dict) else {"not": {}}, beside)
+        if isinstance(target, bool):
+            target = {} if target else {"not": {}}
+        return _merged(target, beside)
 
     def value(self, key: str, value: Any) -> Any:
         if key == "discriminator" and isinstance(value, Mapping):
@@ -131,6 +140,8 @@ def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
     waiting = list(_references(schema))
     while waiting:
         ref = waiting.pop()
+        if len(targets) > _MOST_TARGETS:
+            raise _too_large()
         if ref not in targets:
             targets[ref] = _looked_up(schema, ref)
             waiting.extend(_references(targets[ref]))
@@ -204,8 +215,8 @@ def _reachable(start: str, onward: Mapping[str, set[str]]) -> set[str]:
 
 def _repeated(schema: Mapping[str, Any], targets: Mapping[str, Any]) -> set[str]:
     """The references that are used more than once."""
-    used = [ref for node in (schema, *targets.values()) for ref in _references(node)]
-    return {ref for ref in targets if used.count(ref) > 1}
+    used = Counter(ref for node in (schema, *targets.values()) for ref in _references(node))
+    return {ref for ref, times in used.items() if times > 1}
 
 
 def _growth(schema: Mapping[str, Any], targets: Mapping[str, Any], kept: set[str]) -> int:
@@ -256,7 +267,14 @@ def _check_size(schema: Any) -> None:
         node, depth = waiting.pop()
         count += 1
         if depth > _DEEPEST or count > _MOST_NODES:
-            raise SchemaError("a schema is nested too deeply or is too large to be offered")
+            raise _too_large()
         values = node.values() if isinstance(node, Mapping) else node
         inner = [each for each in values if isinstance(each, Mapping | list)]
         waiting.extend((each, depth + 1) for each in inner)
+
+
+def _too_large() -> SchemaError:
+    return SchemaError(
+        "a schema is nested too deeply or is too large to be offered",
+        "Offer less at once: a function for each part of it.",
+    )

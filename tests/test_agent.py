@@ -55,7 +55,7 @@ def test_functions_are_called_and_the_answer_comes(ask: Callable[..., Answer]) -
 
 
 def test_both_drivers_give_equal_events() -> None:
-    script = (ADD, "nonsense {", NONE, [Delta("It "), Delta("is 5.")])
+    script = (ADD, '{"tools": [{"tool": }', NONE, [Delta("It "), Delta("is 5.")])
     one = list(azent.Agent(replies(*script), [add]).stream("?"))
     other = asyncio.run(astreamed(azent.Agent(replies(*script), [add]), "?"))
 
@@ -294,7 +294,9 @@ def test_select_decides_and_runs_nothing() -> None:
         """Count."""
         ran.append(n)
 
-    model = replies("nonsense {", '{"tools": [{"tool": "count", "tool_input": {"n": "3"}}]}')
+    model = replies(
+        '{"tools": [{"tool": }', '{"tools": [{"tool": "count", "tool_input": {"n": "3"}}]}'
+    )
     reply = azent.select("Count to 3", [count], model)
     assert [(c.tool, c.tool_input) for c in reply.calls] == [("count", {"n": 3})]
     assert ran == []

@@ -38,8 +38,10 @@ _HELD = re.compile(
     r"|\n[*_#\s]{0,8}(?:Thought|Action|Final(?: Answer)?)?[*_]{0,2}\s*\Z"
     r"|[:：=][ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z|◁[^▷]{0,10}\Z|functools\Z|\s+\Z"
 )
+_HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
-_MAYBE_SEQUEL = re.compile(r"[\s,;]*(?:an?d?|or?)?\s*\Z")
+_MAYBE_HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
+_SEQUEL = re.compile(r"[\s,;]*(?:an?d?|or?)?\s*\Z")
 _INVENTED = re.compile(
     r"\s*[*_]{0,2}(?:Tool[ _]?(?:results?|response|output)s?|Observation|Function[ _]?(?:results?"
     r"|response|output)s?|Results?|Output|User|Human|Assistant)[*_]{0,2}\s*[:：]",
@@ -139,9 +141,7 @@ class Scan:
 
     def _held_in_mode(self, end: int) -> int:
         """Keep back what could be the beginning of a closer."""
-        tail = re.compile(r"[<\[◁\n][^<\[◁]{0,40}\Z").search(
-            self._text, max(self._at, end - 41), end
-        )
+        tail = _HELD_IN_MODE.search(self._text, max(self._at, end - 170), end)
         return max(self._at, tail.start()) if tail else end
 
     def _in_prose(self, terms: Terms) -> Iterator[Piece]:

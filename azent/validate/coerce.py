@@ -50,7 +50,10 @@ class Coercer:
     # ---- unions ----
 
     def _chosen(self, value: Any, branches: list[Any], path: str) -> Any:
-        for branch in branches:
+        for branch in sorted(branches, key=_is_text) if isinstance(value, Bare) else branches:
+            made, _ = self._tried(value, branch, path)
+            if isinstance(value, Bare) and made is not value and not isinstance(made, list):
+                return made
             if self.judge.allows(plain(value), branch):
                 return self._tried(value, branch, path)[0]
         outcomes = []
@@ -92,6 +95,8 @@ class Coercer:
 
     def _typed(self, value: Any, schema: Schema, path: str) -> Any:
         kinds = _kinds(schema)
+        if isinstance(value, Bare) and len(kinds) > 1:
+            value = self._literal(value, kinds, schema, path)
         if not kinds or any(_IS[kind](value) for kind in kinds if kind in _IS):
             return self._inside(value, schema, path)
         made = [(kind, _BENDS[kind](self, value, schema, path)) for kind in kinds if kind in _BENDS]
@@ -100,6 +105,15 @@ class Coercer:
             return value
         self._tell(path, value, fits[0])
         return self._inside(fits[0], schema, path)
+
+    def _literal(self, value: Bare, kinds: tuple[str, ...], schema: Schema, path: str) -> Any:
+        """Text without quotes, where it may be a string or something else: the something else."""
+        for kind in kinds:
+            if kind != "string" and value and kind in _BENDS:
+                made = _BENDS[kind](self, value, schema, path)
+                if _IS[kind](made) and not isinstance(made, list):
+                    return made
+        return value
 
     def _inside(self, value: Any, schema: Schema, path: str) -> Any:
         if isinstance(value, dict):
@@ -242,6 +256,10 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "string": lambda value: isinstance(value, str),
 }
+
+
+def _is_text(branch: Any) -> bool:
+    return isinstance(branch, Mapping) and branch.get("type") == "string"
 
 
 def _kinds(schema: Schema) -> tuple[str, ...]:

@@ -200,6 +200,10 @@ def _quoted(value: Any) -> str:
     return _short(repr(value) if isinstance(value, str) else json.dumps(value, default=str))
 
 
+def _quoted_list(values: Any) -> str:
+    return ", ".join(_quoted(each) for each in list(values)[:20])
+
+
 def _short(text: str) -> str:
     return text if len(text) <= 160 else text[:157] + "..."
 
@@ -207,8 +211,7 @@ def _short(text: str) -> str:
 _SENTENCES: dict[str, Callable[[ValidationError], str]] = {
     "type": lambda error: f"{_quoted(error.instance)} is not {_article(error.validator_value)}",
     "enum": lambda error: (
-        f"{_quoted(error.instance)} is not one of "
-        + ", ".join(_quoted(each) for each in list(error.validator_value or ())[:20])
+        f"{_quoted(error.instance)} is not one of " + _quoted_list(error.validator_value)
     ),
     "const": lambda error: f"{_quoted(error.instance)} is not {_quoted(error.validator_value)}",
     "required": _missing,

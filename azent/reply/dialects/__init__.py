@@ -31,13 +31,16 @@ _THOUGHTS = (
     (r"<reasoning>", r"</reasoning>"),
     (r"\[THINK\]", r"\[/THINK\]"),
     (r"<\|channel>thought\n?", r"<channel\|>"),
-    (r"<\|open\|>think<\|sep\|>", r"<\|close\|>think(?:<\|sep\|>)?"),
+    (
+        r"<\|open\|>think<\|sep\|>",
+        r"<\|close\|>think(?:<\|sep\|>)?|(?=<\|open\|>(?:response|tools)<\|sep\|>)",
+    ),
     (r"◁think▷", r"◁/think▷"),
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
     (r"<unused94>thought\n?", r"<unused95>"),
 )
-_CLOSED_THOUGHT = "|".join(closer for _, closer in _THOUGHTS)
+_CLOSED_THOUGHT = "|".join(closer.split("|(?=")[0] for _, closer in _THOUGHTS)
 _TURNS = rf"<{_BAR}im_start{_BAR}>|<{_BAR}start_header_id{_BAR}>|<start_of_turn>|<{_BAR}turn>"
 _OTHER_SIDE = re.compile(
     rf"(?:{_TURNS})\s*(?:user|system|tool|ipython|human)\b"
@@ -50,7 +53,7 @@ _OWN_SIDE = re.compile(
 _ENDS = (
     rf"<{_BAR}(?:im_end|eot_id|eom_id|endoftext|end|return|call|end_of_text|eot|EOT|message_end"
     rf"|END_RESPONSE|START_RESPONSE|end▁of▁sentence|tool▁calls▁(?:begin|end)|tool▁call▁end"
-    rf"|tool_calls_section_(?:begin|end)|begin_of_text|END_OF_TURN_TOKEN){_BAR}>"
+    rf"|tool_calls_section_end|begin_of_text|END_OF_TURN_TOKEN){_BAR}>"
     rf"|</?{_BAR}DSML{_BAR}\s?(?:function_calls|tool_calls|calls)>"
     r"|<end_of_turn>|<turn\|>|<eos>|<bos>|</s>(?=\s*\Z|\n)|\[/INST\]"
     r"|<\|(?:open|close)\|>(?:response|tools|message|think)(?:<\|sep\|>|\Z)"
@@ -98,7 +101,7 @@ DIALECTS = (
     Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR}\s?|antml:)?invoke name=", tags.bare_markup),
     Dialect("Mistral", r"\[TOOL_CALLS\]", tokens.mistral),
     Dialect("DeepSeek V3", rf"<{_BAR}tool▁call▁begin{_BAR}>", tokens.deepseek),
-    Dialect("Kimi K2", r"<\|tool_call_begin\|>", tokens.kimi_k2),
+    Dialect("Kimi K2", r"<\|tool_call(?:s_section)?_begin\|>", tokens.kimi_k2),
     Dialect("Kimi K3", r"<\|open\|>call", tags.bare_markup),
     Dialect("Gemma", r"<\|tool_call>", tokens.gemma),
     Dialect("Harmony", r"<\|channel\|>|<\|start\|>|<\|constrain\|>", harmony.harmony),

@@ -8,44 +8,69 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from azent.messages import Call
 from azent.reply.found import Block, Mode, Terms
 from azent.reply.weigh import call_with, option, truncated
 
-_HEADER = re.compile(
-    r"(?:<\|start\|>\s*(?P<role>\w*))?(?P<role_to>[^<]*)"
-    r"(?:<\|channel\|>(?P<channel>[^<]*))?(?:<\|constrain\|>[^<]*)?<\|message\|>"
-)
-_INCOMPLETE = re.compile(r"(?:<\|(?!message)\w+\|>[^<]*|[^<]{0,200})+(?:<[|\w]*)?\Z")
-_HEAD_TO = re.compile(r"\s*to=[\w.:-]+")
-_ABANDONED = re.compile(r"(?:<\|start\|>[^<]*)?<\|channel\|>[^<]*(?:<\|constrain\|>[^<]*)?")
+_MARK = re.compile(r"([^<]{0,200}+)<\|(\w+)\|>")
+_BEGUN = re.compile(r"[^<]{0,200}+(?:<\|?\w*\|?)?\Z")
 _TO = re.compile(r"to=([\w.:/-]+)")
 _ENDINGS = re.compile(r"\s*(?:<\|(?:call|end|return)\|>)?")
 _UNTIL = re.compile(r"<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z")
-THOUGHT = Mode("thinking", (r"<\|(?:end|call|return)\|>", r"(?=<\|(?:start|channel)\|>)"))
+_REAL_HEADER = r"(?:analysis|commentary|final)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
+_THOUGHT_ENDS = (
+    r"<\|end\|>",
+    r"<\|(?:call|return)\|>(?=\s*(?:\Z|<\|start\|>))",
+    rf"(?=<\|start\|>|<\|channel\|>{_REAL_HEADER})",
+)
+THOUGHT = Mode("thinking", _THOUGHT_ENDS)
+
+
+@dataclass(slots=True)
+class _Header:
+    """What stands before a message: whose it is, on which channel, and where the header ends."""
+
+    end: int
+    role: str = ""
+    channel: str = ""
+    told: str = ""
+    ends_in: str = ""
+
+
+def _header(text: str, at: int) -> _Header:
+    """The header at `at`, as far as it goes; `ends_in` is the mark that ended it, if one did."""
+    header, part = _Header(at), "start"
+    while (mark := _MARK.match(text, header.end)) is not None:
+        words, name = mark.groups()
+        _fill(header, part, words)
+        header.end, part = mark.end(), name
+        if name not in ("start", "channel", "constrain"):
+            header.ends_in = name
+            break
+    return header
+
+
+def _fill(header: _Header, part: str, words: str) -> None:
+    header.told += f" {words}"
+    if part == "start":
+        header.role = header.role or words.split(" ")[0]
+    elif part == "channel":
+        header.channel = words.strip()
 
 
 def harmony(text: str, at: int, terms: Terms) -> Block | None:
-    """What the header at `at` opens; None where there is no header."""
-    header = _HEADER.match(text, at)
-    if header is None:
-        return _without_message(text, at, terms)
-    if header.group("role") in ("user", "system", "developer", "tool"):
-        return Block(header.end(), stop=True)
-    channel = header.group("channel") or ""
-    recipient = _TO.search(f"{header.group('role_to')} {channel}")
+    """What the header at `at` opens."""
+    header = _header(text, at)
+    if header.ends_in != "message":
+        return _without_message(text, header, terms)
+    if header.role in ("user", "system", "developer", "tool"):
+        return Block(header.end, stop=True)
+    recipient = _TO.search(header.told)
     if recipient and recipient.group(1) not in ("assistant", "user", "all"):
-        return _call(text, header.end(), recipient.group(1), terms)
-    if channel.strip().startswith("analysis"):
-        return Block(header.end(), mode=THOUGHT)
-    return Block(header.end())
-
-
-def headless(text: str, at: int, terms: Terms) -> Block | None:
-    """A reply that begins in mid-header, because the prompt had begun it: ` to=functions.f`."""
-    return harmony(text, at, terms) if _HEAD_TO.match(text, at) else None
+        return _call(text, header.end, recipient.group(1), terms)
+    return Block(header.end, mode=THOUGHT if header.channel.startswith("analysis") else None)
 
 
 def _call(text: str, at: int, recipient: str, terms: Terms) -> Block:
@@ -71,11 +96,11 @@ def _unread(text: str, at: int, name: str, terms: Terms) -> Block:
     return Block(end, chosen.calls)
 
 
-def _without_message(text: str, at: int, terms: Terms) -> Block | None:
-    if _INCOMPLETE.match(text, at) and len(text) - at < 400:
-        if terms.more:
-            return Block(len(text), open=True)
-        problem = truncated() if terms.cut or "to=" in text[at:] else None
-        return Block(len(text), problem=problem, open=True)
-    abandoned = _ABANDONED.match(text, at)
-    return Block(abandoned.end()) if abandoned else None
+def _without_message(text: str, header: _Header, terms: Terms) -> Block:
+    """A header that the text, or another mark, breaks off."""
+    if header.ends_in or not _BEGUN.match(text, header.end):
+        return Block(header.end)
+    if terms.more:
+        return Block(len(text), open=True)
+    problem = truncated() if terms.cut or "to=" in header.told + text[header.end :] else None
+    return Block(len(text), problem=problem, open=True)

@@ -8,6 +8,7 @@ closing tag that is followed by what can follow an argument, and not before. Wha
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,7 +51,7 @@ QWEN = _patterns(
     True,
 )
 INVOKE = _patterns(
-    rf"<{_DSML}invoke name=\"(?P<name>[^\"<>]+)\"\s*>",
+    rf"<{_DSML}invoke name=\"(?P<name>[^\"<>]+)\"\s*(?P<empty>/)?>",
     rf"<{_DSML}parameter name=\"(?P<key>[^\"<>]+)\"(?: string=\"(?P<type>true|false)\")?\s*>",
     rf"</{_DSML}parameter>",
     rf"\s*</{_DSML}invoke>",
@@ -97,7 +98,7 @@ class Reader:
             opener = self.markup.argument.match(self.text, at)
             if opener is None:
                 break
-            key = opener.group("key").strip()
+            key = html.unescape(opener.group("key").strip())
             end, after = self._end(opener.end(), given)
             given[key] = self._value(opener, self.text[opener.end() : end])
             at = after
@@ -149,6 +150,8 @@ def markup_call(text: str, at: int, terms: Terms, markup: Markup) -> Block | Non
     if opener is None:
         return None
     name = opener.group("name")
+    if opener.groupdict().get("empty"):
+        return _made(name, {}, opener.end(), terms)
     inner = _skip(text, opener.end())
     if text.startswith("{", inner):
         return _with_json(text, inner, terms, name, markup)
@@ -161,6 +164,10 @@ def markup_call(text: str, at: int, terms: Terms, markup: Markup) -> Block | Non
         return Block(len(text), open=True)
     if not ended and (terms.cut or text[end:].strip()[:1] == "<"):
         return _cut(text, name, terms)
+    return _made(name, given, end, terms)
+
+
+def _made(name: str, given: Any, end: int, terms: Terms) -> Block:
     chosen = option([Call(name, given)], terms)
     return Block(end, chosen.calls, repairs=chosen.bent)
 

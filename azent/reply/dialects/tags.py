@@ -16,11 +16,14 @@ from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, protocol, truncated
 from azent.validate import resolved_tool
 
-_WORDS = r"tool_?calls?|function_?calls?|tools?|tool_use|TOOL_?CALLS?|tool_call_start|function"
+_WORDS = (
+    r"tool_?calls?|function_?calls?|tools?|tool_use|TOOL_?CALLS?|tool_call_start|python_start"
+    r"|function"
+)
 OPENER = rf"<\|?(?:{_WORDS})\|?>|<\|python_tag\|>|\[TOOL_REQUEST\]|functools(?=\[)|<\|tool▁call\|>"
 _OPENER = re.compile(OPENER)
 _CLOSER = re.compile(
-    rf"\s*(?:```)?\s*(?:[}}\])]\s*)*(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end)\|>"
+    rf"\s*(?:```)?\s*(?:[}}\])]\s*)*(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end|python_end)\|>"
     r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
 )
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
@@ -29,7 +32,7 @@ _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［]|<function|<\S{0,12}invoke|[A-Za-z_][\w.:/-]{0,100}\s*[({:]")
 _BEGUN = re.compile(r"(?:[\w.:/`\s-]{0,110}|<[^>]{0,120})\Z")
 _SENTENCE_END = re.compile(r"(?:^|[\n.!?:;)\]}>…。！？：*])[ \t]*\Z")
-_ON = re.compile(r"[ \t]*[^\s<`\"'“.,;:!?)]")
+_ON = re.compile(r"[ \t]+[^\s<`\"'“.,;:!?)]")
 
 
 def tagged(text: str, at: int, terms: Terms) -> Block | None:
@@ -113,7 +116,8 @@ def _empty(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
 def _in_a_sentence(text: str, begin: int, end: int) -> bool:
     """Does a sentence run on through the tag?"""
     lead = text[max(0, begin - 80) : begin]
-    return not _SENTENCE_END.search(lead) and bool(_ON.match(text, end)) and bool(lead.strip())
+    runs_up = bool(lead.strip()) and lead[-1:].isspace() and not _SENTENCE_END.search(lead)
+    return runs_up and bool(_ON.match(text, end))
 
 
 def bare_markup(text: str, at: int, terms: Terms) -> Block | None:

@@ -55,6 +55,9 @@ GEMMA = Tokens(
 )
 
 
+_SECTION = re.compile(r"<\|tool_calls_section_begin\|>[^<]*+")
+
+
 def token_call(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -> Block | None:
     """The call whose head stands at `at`; None where there is none.
 
@@ -95,6 +98,11 @@ def deepseek(text: str, at: int, terms: Terms) -> Block | None:
 
 
 def kimi_k2(text: str, at: int, terms: Terms) -> Block | None:
+    """A call, or the head of the section that holds the calls and nothing else."""
+    section = _SECTION.match(text, at)
+    if section is not None:
+        unsure = terms.more and section.end() >= len(text)
+        return Block(section.end(), open=unsure)
     return token_call(text, at, terms, KIMI_K2, r"<\|tool_call_begin\|>[^{]*")
 
 

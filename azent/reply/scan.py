@@ -40,8 +40,7 @@ _HELD = re.compile(
 )
 _HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
-_MAYBE_HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
-_SEQUEL = re.compile(r"[\s,;]*(?:an?d?|or?)?\s*\Z")
+_MAYBE_SEQUEL = re.compile(r"[\s,;]*(?:an?d?|or?)?\s*\Z")
 _INVENTED = re.compile(
     r"\s*[*_]{0,2}(?:Tool[ _]?(?:results?|response|output)s?|Observation|Function[ _]?(?:results?"
     r"|response|output)s?|Results?|Output|User|Human|Assistant)[*_]{0,2}\s*[:：]",

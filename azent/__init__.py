@@ -30,6 +30,7 @@ _HOMES = {
         "ModelRefused",
         "ModelTimeout",
         "ModelUnreachable",
+        "NotRecorded",
         "PromptError",
         "ReplyBroken",
         "SchemaError",
@@ -64,6 +65,7 @@ _HOMES = {
         "Warning",
     ),
     "models": ("Scripted", "open_model"),
+    "models.cached": ("Cached", "Recorded"),
     "schema": ("function_to_json",),
     "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
     "tools": ("Tool", "tool"),
@@ -76,6 +78,7 @@ __all__ = [
     "Asking",
     "AzentError",
     "BadReply",
+    "Cached",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -91,10 +94,12 @@ __all__ = [
     "ModelRefused",
     "ModelTimeout",
     "ModelUnreachable",
+    "NotRecorded",
     "Note",
     "Problem",
     "PromptError",
     "Question",
+    "Recorded",
     "Replied",
     "Reply",
     "ReplyBroken",
@@ -145,6 +150,7 @@ if TYPE_CHECKING:
         ModelRefused,
         ModelTimeout,
         ModelUnreachable,
+        NotRecorded,
         PromptError,
         ReplyBroken,
         SchemaError,
@@ -179,6 +185,7 @@ if TYPE_CHECKING:
         Warning,
     )
     from azent.models import Scripted, open_model
+    from azent.models.cached import Cached, Recorded
     from azent.schema import function_to_json
     from azent.toolbox import ReplyReader, Toolbox, read_reply
     from azent.tools import Tool, tool

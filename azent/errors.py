@@ -15,6 +15,7 @@
         ├── ModelNotFound      the server does not have the model
         ├── ModelRefused       the server answered with an error
         ├── ModelTimeout       no reply within the time limit
+        ├── NotRecorded        replies come from a file alone, and it has none for the request
         └── ReplyBroken        the reply broke off before its end
 
 Each says what was wrong (the message), what to do about it (`hint`) and how a command ends because
@@ -131,6 +132,10 @@ class ModelTimeout(ModelError):
     """No reply, or no end of one, within the time limit."""
 
     hint = "A first request loads the model, which can take minutes; raise the time limit."
+
+
+class NotRecorded(ModelError):
+    """Replies come from a file alone, and it has none for this request."""
 
 
 class ReplyBroken(ModelError):

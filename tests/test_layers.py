@@ -20,7 +20,7 @@ ROWS = [
     ["step", "execute"],
     ["toolbox", "flow", "standard", "toolfile"],
     ["agent"],
-    ["chain", "states", "evaluate", "serve", "mcp", "batch"],
+    ["chain", "states", "evaluate", "serve", "mcp", "batch", "testing"],
     ["cli"],
 ]
 ROW_OF = {module: row for row, modules in enumerate(ROWS) for module in modules}

@@ -51,6 +51,9 @@ def command(
         float | None, typer.Option(min=0.1, help="The most seconds for all of it.")
     ] = None,
     num_ctx: Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")] = None,
+    cache: Annotated[
+        str | None, typer.Option(help="Keep replies in this file, and take them from there.")
+    ] = None,
     no_tools: Annotated[bool, typer.Option("--no-tools", help="Offer no tools.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what needs a consent.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")] = False,
@@ -68,6 +71,7 @@ def command(
         "rounds": rounds,
         "timeout": timeout,
         "num_ctx": num_ctx,
+        "reply_cache": cache,
         "yes": yes or None,
     }
     values = settings_from(options)

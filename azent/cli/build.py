@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -64,7 +65,16 @@ def functions_from(sources: list[str] | None, none: bool) -> list[Any]:
 
 
 def model_from(given: Mapping[str, Any], quiet: bool) -> Model:
-    """The model that is set, else the one at hand, with a word on which that is."""
+    """The model that is set, else the one at hand, its replies kept in a file where one is set."""
+    model = _model_at_hand(given, quiet)
+    if given["reply_cache"] is None:
+        return model
+    from azent.models.cached import Cached
+
+    return Cached(model, Path(given["reply_cache"]).expanduser())
+
+
+def _model_at_hand(given: Mapping[str, Any], quiet: bool) -> Model:
     from azent.models import open_model
     from azent.models.choose import choose
 

@@ -1,0 +1,166 @@
+"""Replies kept by request, in one SQLite file that can be read and carried about.
+
+The same request to the same model (its name and options, whatever server runs it) gets the reply
+that it got before, in the same pieces. A reply that broke off, or was not read to its end, is not
+kept. The file has one table, `replies`: the request and the pieces of its reply as JSON.
+
+    sqlite3 replies.db "select request ->> '$.model', reply from replies"
+
+One mechanism, three uses: `Cached` saves asking again; `Cached(..., strict=True)`, also called
+`Recorded`, asks nothing and fails for what it does not know, so that tests need no model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from azent.errors import NotRecorded, UsageError
+from azent.messages import Call, Delta, End, Request, Usage
+
+if TYPE_CHECKING:
+    from azent.models import Model
+
+WAIT_SECONDS = 30.0  # for another process that writes into the same file
+TABLE = """create table if not exists replies (
+    key text primary key, request text not null, reply text not null,
+    kept text not null default current_timestamp
+)"""
+INSERT = "insert or replace into replies (key, request, reply) values (?, ?, ?)"
+
+
+class Cached:
+    """A model whose replies are kept in a file, and taken from there when they are known.
+
+    `strict` asks the model nothing: a request without a kept reply raises NotRecorded.
+    """
+
+    def __init__(self, model: str | Model, path: str | Path, *, strict: bool = False) -> None:
+        from azent.models import open_model
+
+        self.model = open_model(model)
+        self.path = Path(path)
+        self.strict = strict
+        self.name = self.model.name
+        self.num_ctx = self.model.num_ctx
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, {str(self.path)!r})"
+
+    def stream(self, request: Request) -> Iterator[Delta | End]:
+        """The pieces of the kept reply, else those of the model, kept when they are all there.
+
+        Raises NotRecorded, UsageError for a file that is none of replies, and ModelError's kinds.
+        """
+        asked = _asked(self.model, request)
+        if kept := _find(self.path, _key(asked)):
+            yield from _unpacked(kept)
+            return
+        if self.strict:
+            raise self._not_recorded(request)
+        pieces: list[Delta | End] = []
+        for piece in self.model.stream(request):
+            pieces.append(piece)
+            if isinstance(piece, End):
+                _keep(self.path, asked, _packed(pieces))
+            yield piece
+
+    def _not_recorded(self, request: Request) -> NotRecorded:
+        words = next((m["content"] for m in reversed(request.messages)), "")
+        return NotRecorded(
+            f"no reply of {self.name} is kept in {self.path} for the request that ends in "
+            f"{words[-80:]!r}",
+            f"Ask it once with Cached(model, {str(self.path)!r}), or run pytest --azent-record.",
+        )
+
+
+class Recorded(Cached):
+    """A model that gives the replies kept in a file and asks nothing: `Cached` made strict."""
+
+    def __init__(self, model: str | Model, path: str | Path) -> None:
+        super().__init__(model, path, strict=True)
+
+
+def _asked(model: Model, request: Request) -> dict[str, Any]:
+    """All that a reply depends on; the model's time limit does not change what it says."""
+    return {
+        "model": model.name,
+        "kind": type(model).__name__.lower(),
+        "options": dict(getattr(model, "options", {})),
+        "messages": list(request.messages),
+        "format": request.format,
+    }
+
+
+def _key(asked: Mapping[str, Any]) -> str:
+    """A name for a request. The order of keys counts: a schema's properties are asked in order."""
+    return hashlib.sha256(_json(asked).encode()).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# ---- the pieces of a reply as JSON ---------------------------------------------------------------
+
+
+def _packed(pieces: list[Delta | End]) -> str:
+    """Pieces as JSON: a text for one that is nothing but text, else an object."""
+    return _json([_packed_piece(piece) for piece in pieces])
+
+
+def _packed_piece(piece: Delta | End) -> str | dict[str, Any]:
+    if isinstance(piece, End):
+        return asdict(piece)
+    if piece == Delta(piece.text):
+        return piece.text
+    return {key: value for key, value in asdict(piece).items() if value}
+
+
+def _unpacked(kept: str) -> Iterator[Delta | End]:
+    for piece in json.loads(kept):
+        if isinstance(piece, str):
+            yield Delta(piece)
+        elif "usage" in piece:
+            yield End(piece["done_reason"], Usage(**piece["usage"]))
+        else:
+            calls = (Call(each["tool"], each["tool_input"]) for each in piece.get("calls", ()))
+            yield Delta(piece.get("text", ""), piece.get("thinking", ""), tuple(calls))
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+
+def _find(path: Path, key: str) -> str | None:
+    if not path.exists():
+        return None
+    with _opened(path) as file:
+        row = file.execute("select reply from replies where key = ?", (key,)).fetchone()
+    return row[0] if row else None
+
+
+def _keep(path: Path, asked: Mapping[str, Any], reply: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _opened(path) as file, file:
+        values = (_key(asked), _json(asked), reply)
+        file.execute(
+            "insert or replace into replies (key, request, reply) values (?, ?, ?)", values
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file for one use, so that threads and processes can share it."""
+    try:
+        with closing(sqlite3.connect(path, timeout=WAIT_SECONDS)) as file:
+            file.execute(TABLE)
+            yield file
+    except sqlite3.Error as error:
+        hint = "Name another file, or put this one away."
+        raise UsageError(f"{path} cannot be used to keep replies: {error}", hint) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -112,6 +114,19 @@ def test_closing_stops_the_model(model: Embedded) -> None:
     stream.close()  # type: ignore[attr-defined]  # a generator, behind the Protocol's Iterator
     assert "writer" not in [thread.name for thread in threading.enumerate()]
     assert reply(model, "Say yes.")[1].done_reason == "stop"
+
+
+def test_a_program_can_end_in_mid_reply(small_model_file: Path) -> None:
+    code = (
+        "import sys; from azent.messages import Request; from azent.models.embedded import Embedded"
+        "\nmodel = Embedded(sys.argv[1], options={'num_predict': 100_000}, num_ctx=32_000)"
+        "\ncount = {'role': 'user', 'content': 'Write the numbers from 1 to 100000.'}"
+        "\nreply = model.stream(Request((count,))); print(next(reply).text)"
+    )
+    command = [sys.executable, "-c", code, str(small_model_file)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert run.stdout
+    assert run.stderr == ""
 
 
 def test_replies_asked_for_at_once_come_one_by_one(model: Embedded) -> None:

@@ -42,14 +42,15 @@ class Embedded:
         num_ctx: int = NUM_CTX,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.name = str(source)
+        self.source = str(source)
+        self.name = self.source if self.source in fetch.MODELS else Path(source).stem
         self.num_ctx: int | None = num_ctx
         self.options = {**DEFAULTS, **(options or {})}
         self._turn = threading.Lock()
         self._server: Any = None
 
     def __repr__(self) -> str:
-        return f"Embedded({self.name!r})"
+        return f"Embedded({self.source!r})"
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the model."""
@@ -77,8 +78,8 @@ class Embedded:
             self._turn.release()
 
     def _load(self) -> Any:
-        known = self.name in fetch.MODELS
-        path = fetch.model_file(self.name) if known else Path(self.name).expanduser()
+        known = self.source in fetch.MODELS
+        path = fetch.model_file(self.source) if known else Path(self.source).expanduser()
         if not path.is_file():
             raise ModelNotFound(f"there is no model file {str(path)!r}")
         llama = _llama()
@@ -180,7 +181,8 @@ def _replies(server: Any, body: Mapping[str, Any], deadline: float | None) -> It
 def _write(server: Any, body: Mapping[str, Any], said: Any, stopped: threading.Event) -> None:
     def hear(piece: Any) -> bool:
         said.put(piece)
-        return stopped.is_set()
+        # A program that ends in mid-reply need not wait for the rest.
+        return stopped.is_set() or not threading.main_thread().is_alive()
 
     try:
         server.handle_chat_completions(body, hear)

@@ -12,7 +12,7 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask, config, models, tools
+from azent.cli import ask, config, doctor, models, tools
 
 app = typer.Typer(
     name="azent",
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("ask", epilog=ask.EXAMPLES)(ask.command)
 app.add_typer(tools.app, name="tools")
+app.command("doctor")(doctor.command)
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
 

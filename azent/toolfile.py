@@ -57,13 +57,12 @@ def _split(source: str) -> tuple[str, str]:
 
 
 def _named(module: ModuleType, name: str, source: str) -> Function:
-    function: Any = getattr(module, name.strip(), None)
+    function: Function | None = getattr(module, name.strip(), None)
     if callable(function):
         return function
     there = ", ".join(n for n, value in vars(module).items() if _is_own(value, module))
-    raise ToolsFileError(
-        f"{source}: there is no function {name!r}", f"Functions: {there or 'none'}."
-    )
+    hint = f"Functions: {there or 'none'}."
+    raise ToolsFileError(f"{source}: there is no function {name!r}", hint)
 
 
 def _is_own(value: Any, module: ModuleType) -> bool:

@@ -283,7 +283,7 @@ def test_stopping_early_closes_the_model() -> None:
 
     events = azent.Agent(Endless()).stream("?")
     assert any(isinstance(event, Chunk) for event in events)
-    events.close()  # type: ignore[attr-defined]  # it is a generator
+    events.close()
     assert closed.is_set()
 
 

@@ -7,6 +7,7 @@ coercer could only disagree with the first.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,17 @@ from azent.schema.offer import EXTRA, adapter_for, hint_of
 from azent.schema.signature import EMPTY, Kind, Parameter
 
 _UNGIVEN: Any = object()
+_SUBJECT = re.compile(r"^[A-Z]\w+ (?=should )")  # "String should ...": the value stands there
+_DATE = "should be a date as YYYY-MM-DD"
+_FORMS = {  # what pydantic says of these tells how it reads them, not how to write them
+    "date": _DATE,
+    "date_from_datetime": _DATE,
+    "datetime": "should be a date and a time as YYYY-MM-DDThh:mm:ss",
+    "datetime_from_date": "should be a date and a time as YYYY-MM-DDThh:mm:ss",
+    "time": "should be a time as hh:mm:ss",
+    "time_delta": "should be an ISO 8601 duration such as PT1H30M",
+    "uuid": "should be a UUID",
+}
 
 
 class InvalidArguments(AzentError):
@@ -57,7 +69,7 @@ def _value(
     if parameter.name in given:
         return _built(introspected, parameter.name, hint_of(parameter), given[parameter.name])
     if parameter.is_required:
-        raise _invalid(introspected, "missing_argument", f"$.{parameter.name} is missing")
+        raise _invalid(introspected, "missing_argument", f"{parameter.name!r} is missing at $")
     if parameter.field is not None:
         return parameter.field.get_default(call_default_factory=True, validated_data={})
     return _UNGIVEN
@@ -68,7 +80,8 @@ def _extra(introspected: Introspected, given: Mapping[str, Any]) -> dict[str, An
     unknown = given.keys() - names
     hint = introspected.signature.extra
     if unknown and hint is EMPTY:
-        sentence = f"$.{min(unknown)} is not a parameter of it; there are: {sorted(names)}"
+        takes = ", ".join(map(repr, sorted(names))) or "none"
+        sentence = f"there is no argument {min(unknown)!r} (it takes {takes}) at $"
         raise _invalid(introspected, "unexpected_argument", sentence)
     return {
         name: _built(introspected, EXTRA, hint, value, name)
@@ -91,28 +104,28 @@ def _built(
         kind, sentence = _explained(error, path, value)
         raise _invalid(introspected, kind, sentence) from None
     except Exception as error:  # a validator of the author's own may raise anything
-        sentence = f"{path}: {type(error).__name__}: {error}"
+        sentence = f"{type(error).__name__}: {error} at {path}"
         raise _invalid(introspected, "invalid_argument", sentence) from error
 
 
 def _explained(error: ValidationError, path: str, value: Any) -> tuple[ProblemKind, str]:
+    """The first thing that pydantic found wrong, in words for the model."""
     first = error.errors(include_url=False)[0]
+    *above, last = first["loc"] or ("",)
+    if first["type"] == "missing" and isinstance(last, str):
+        return "missing_argument", f"{last!r} is missing at {path}{_steps(above, value)}"
+    kind = first["type"].removesuffix("_type").removesuffix("_parsing")
+    message = _FORMS.get(kind) or _SUBJECT.sub("", first["msg"].removeprefix("Value error, "))
     where = path + _steps(first["loc"], value)
-    is_key = bool(first["loc"]) and isinstance(first["loc"][-1], str)
-    if first["type"] == "missing" and is_key:
-        return "missing_argument", f"{where} is missing"
-    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    joined = f"{where} {message}" if message.startswith("should ") else f"{where}: {message}"
-    return "invalid_argument", f"{joined}, not {_short(first['input'])}"
+    return "invalid_argument", f"{_short(first['input'])} {message} at {where}"
 
 
 def _steps(loc: Sequence[int | str], value: Any) -> str:
     """A path into a value, without what pydantic adds to name a branch of a union."""
     steps = ""
-    for index, step in enumerate(loc):
-        is_last = index == len(loc) - 1
-        if isinstance(value, dict) and (step in value or is_last):
-            steps, value = f"{steps}.{step}", value.get(step)
+    for step in loc:
+        if isinstance(value, dict) and step in value:
+            steps, value = f"{steps}.{step}", value[step]
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
             steps, value = f"{steps}[{step}]", value[step]
     return steps

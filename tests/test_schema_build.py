@@ -111,7 +111,7 @@ def need(x: int) -> int:
             {"person": {"name": "Kim", "others": [{"zip": "0150"}, {"zip": "x"}]}},
             Problem(
                 "invalid_argument",
-                "see: \"x\" String should match pattern '^[0-9]{4}$' at $.person.others[1].zip",
+                "see: \"x\" should match pattern '^[0-9]{4}$' at $.person.others[1].zip",
             ),
         ),
         (

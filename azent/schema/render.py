@@ -93,9 +93,9 @@ def _typescript(spec: Spec) -> str:
 def _typescript_field(name: str, schema: Schema, is_required: bool) -> Iterator[str]:
     notes = _notes(name, schema)
     said = [text for path, text in notes if path == name]
-    said += [f"default {_value(schema['default'])}"] if "default" in schema else []
+    said += [f"(default {_value(schema['default'])})"] if "default" in schema else []
     field = f"  {_key(name)}{'' if is_required else '?'}: {_type(schema, _TYPESCRIPT)};"
-    yield f"{field} // {', '.join(said)}" if said else field
+    yield f"{field} // {' '.join(said)}" if said else field
     yield from (f"    // {path}: {text}" for path, text in notes if path != name)
 
 

@@ -392,6 +392,17 @@ LEAVES = st.sampled_from(
         Typed(Literal[1, 2], st.sampled_from([1, 2])),
         Typed(UserId, st.integers()),
         Typed(Annotated[int, Field(ge=0)], st.integers(0)),
+        Typed(Annotated[int, Field(gt=0, lt=9, description="a few")], st.integers(1, 8)),
+        Typed(Annotated[float, Field(ge=-1, le=1.5), "a part"], st.floats(-1, 1.5)),
+        Typed(Annotated[int, Field(multiple_of=3)], st.integers().map(lambda n: 3 * n)),
+        Typed(Annotated[int, Field(examples=[1])], st.integers()),
+        Typed(Annotated[str, Field(min_length=1, max_length=9)], TEXT.filter(bool)),
+        Typed(Annotated[Color, Field(description="which")], st.sampled_from(Color)),
+        Typed(
+            Annotated[list[int], Field(max_length=2)], st.lists(st.integers(), max_size=2), False
+        ),
+        Typed(Annotated[set[int], Field(min_length=0)], st.sets(st.integers()), False),
+        Typed(Annotated[tuple[int, ...], Field(max_length=0)], st.just(())),
         Typed(Annotated[str, "a text"], TEXT),
         Typed(Pair, st.builds(Pair, st.integers(), TEXT)),
         Typed(Point, POINTS, False),

@@ -17,8 +17,10 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import annotated_types
 import typing_extensions
 from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 
 from azent.schema.buildable import has_plain_values, text_in
@@ -124,12 +126,46 @@ def _union(arguments: Sequence[Any]) -> Json | None:
 
 def _annotated(arguments: Sequence[Any]) -> Json | None:
     base, *metadata = arguments
-    if not all(isinstance(each, str) for each in metadata):
-        return None
     made = plain_schema(base)
-    return None if made is None else {**made, "description": metadata[-1]}
+    for each in metadata:
+        made = None if made is None else _with(made, each)
+    return made
 
 
+def _with(schema: Json, metadata: Any) -> Json | None:
+    """The schema with what one piece of metadata adds to it; None where pydantic must be asked."""
+    if isinstance(metadata, str):
+        return {**schema, "description": metadata}
+    if isinstance(metadata, FieldInfo):
+        return _with_field(schema, metadata)
+    attribute, keywords = _CONSTRAINTS.get(type(metadata), ("", {}))
+    keyword = keywords.get(schema.get("type", ""))
+    bound = getattr(metadata, attribute, None)
+    is_plain = keyword not in schema and type(bound) in (int, float)
+    return {**schema, keyword: bound} if keyword and is_plain else None
+
+
+def _with_field(schema: Json, field: FieldInfo) -> Json | None:
+    if any(getattr(field, name) for name in _FIELD_NOTES):
+        return None
+    made: Json | None = schema
+    for each in field.metadata:
+        made = None if made is None else _with(made, each)
+    text = field.description
+    return {**made, "description": text} if made is not None and text else made
+
+
+_FIELD_NOTES = ("examples", "json_schema_extra", "deprecated", "discriminator")
+_LEAST = {"string": "minLength", "array": "minItems", "object": "minProperties"}
+_MOST = {"string": "maxLength", "array": "maxItems", "object": "maxProperties"}
+_CONSTRAINTS: dict[type, tuple[str, dict[str, str]]] = {
+    annotated_types.Ge: ("ge", dict.fromkeys(("integer", "number"), "minimum")),
+    annotated_types.Gt: ("gt", dict.fromkeys(("integer", "number"), "exclusiveMinimum")),
+    annotated_types.Le: ("le", dict.fromkeys(("integer", "number"), "maximum")),
+    annotated_types.Lt: ("lt", dict.fromkeys(("integer", "number"), "exclusiveMaximum")),
+    annotated_types.MinLen: ("min_length", _LEAST),
+    annotated_types.MaxLen: ("max_length", _MOST),
+}
 _MAKERS: dict[Any, Callable[[Sequence[Any]], Json | None]] = {
     Annotated: _annotated,
     Literal: _choice,

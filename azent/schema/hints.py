@@ -7,6 +7,7 @@ in its module.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import sys
@@ -93,9 +94,17 @@ def _resolve_one(annotation: Any, home: Any, names: dict[str, Any]) -> Any:
 
 
 def _evaluated(annotations: Mapping[str, Any], home: Any, names: dict[str, Any]) -> dict[str, Any]:
-    holder = types.SimpleNamespace(__annotations__=dict(annotations))
     scope = getattr(home, "__globals__", {})
+    found = {name: _looked_up(each, names, scope) for name, each in annotations.items()}
+    holder = types.SimpleNamespace(__annotations__=found)
     return typing.get_type_hints(holder, scope, names, include_extras=True)
+
+
+def _looked_up(annotation: Any, names: dict[str, Any], scope: dict[str, Any]) -> Any:
+    """What a postponed annotation names, where it is a single word: most are, and this is fast."""
+    if not isinstance(annotation, str):
+        return annotation
+    return names.get(annotation, scope.get(annotation, getattr(builtins, annotation, annotation)))
 
 
 def _type_parameters(home: Any) -> dict[str, Any]:

@@ -50,16 +50,21 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
     SchemaError: the schema refers to a place outside itself or to none, or is too deep or large.
     """
     _check_size(schema)
-    targets = _targets(schema)
-    kept = _recursive(targets)
     try:
-        if _growth(schema, targets, kept) > _MOST_COPIED:
-            kept = kept | _repeated(schema, targets)
-        made = _Inliner(targets, _names(kept)).whole(schema)
+        made = inlined_own(schema)
     except RecursionError:  # a long chain of references
         raise _too_large() from None
     _check_size(made)
     return made
+
+
+def inlined_own(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a schema that was made here: its depth and size are not in question."""
+    targets = _targets(schema)
+    kept = _recursive(targets)
+    if _growth(schema, targets, kept) > _MOST_COPIED:
+        kept = kept | _repeated(schema, targets)
+    return _Inliner(targets, _names(kept)).whole(schema)
 
 
 def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:

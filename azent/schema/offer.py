@@ -15,7 +15,7 @@ from azent.errors import SchemaError
 from azent.schema.buildable import buildable, has_plain_values, text_in
 from azent.schema.describe import Json, plain_schema, pydantic_schemas
 from azent.schema.hints import Unresolved, local_names
-from azent.schema.inline import inlined, without_references
+from azent.schema.inline import inlined_own, without_references
 from azent.schema.signature import EMPTY, Parameter, Signature
 
 EXTRA = "**"  # where the schema of `**kwargs` is kept among those of the parameters
@@ -45,7 +45,7 @@ def parameters_schema(
     }
     if EXTRA in made:
         whole["additionalProperties"] = made[EXTRA] or True
-    return inlined({**whole, **definitions}) if adapters else whole, adapters
+    return inlined_own({**whole, **definitions}) if adapters else whole, adapters
 
 
 def returns_schema(function: Callable[..., Any], hint: Any, text: str) -> Json:
@@ -128,7 +128,8 @@ def _shown_default(parameter: Parameter) -> Any:
         return _UNSHOWN
     try:
         value = _as_json(default)
-        is_short = len(json.dumps(value, allow_nan=False)) <= _LONGEST_DEFAULT
+        is_scalar = isinstance(value, bool | int | None)
+        is_short = is_scalar or len(json.dumps(value, allow_nan=False)) <= _LONGEST_DEFAULT
     except Exception:
         return _UNSHOWN
     return value if is_short else _UNSHOWN
@@ -169,6 +170,6 @@ def _returned_schema(function: Callable[..., Any], hint: Any) -> Json:
         return plain
     try:
         described = pydantic_schemas({"it": adapter_for(hint, function)}, returned=True)
-        return without_references(inlined({**described.pop("properties")["it"], **described}))
+        return without_references(inlined_own({**described.pop("properties")["it"], **described}))
     except Exception:  # what it returns need not be known to call it
         return {}

@@ -20,7 +20,8 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Type checkers read the imports below instead; a test compares them.
 _HOMES = {
-    "agent": ("Agent", "select"),
+    "agent": ("Agent",),
+    "decide": ("select",),
     "errors": (
         "AzentError",
         "BadReply",
@@ -140,7 +141,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from azent.agent import Agent, select
+    from azent.agent import Agent
+    from azent.decide import select
     from azent.errors import (
         AzentError,
         BadReply,

@@ -9,7 +9,7 @@ Text inside a result is data: it goes as JSON, with whatever could act as a chat
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,9 @@ class Terms:
     """What stays fixed for the length of a conversation.
 
     `choice` holds for the first decision of each question. `rounds` is the most replies whose calls
-    run, `repairs` the most corrections in a row. `readonly` and `repeatable` are names of tools.
+    run, `repairs` the most corrections in a row. `readonly`, `repeatable` and `confirm` (a
+    person is asked first) are names of tools. `until` ends a turn: a word that a reply contains, or
+    a function that says so of it.
     `past` is how many replies of the last turn were there before `choice` was asked for.
     `parallel` is whether one reply may make several calls; `trusted`, whether the patterns in the
     specs may be evaluated. `output` is a JSON Schema that answers are held to, and `options` are
@@ -50,6 +52,8 @@ class Terms:
     repairs: int = 2
     readonly: frozenset[str] = frozenset()
     repeatable: frozenset[str] = frozenset()
+    confirm: frozenset[str] = frozenset()
+    until: str | Callable[[Reply], bool] | None = None
     past: int = 0
     parallel: bool = True
     trusted: bool = True

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from azent.execute import Execution, gathered
+from azent.execute.isolate import check_isolation
 from azent.messages import Call, Reply, Result, Spec
 from azent.tools import Tool, as_tool, duplicate, specs_of
 
@@ -24,6 +25,8 @@ class Toolbox:
         new = as_tool(tool)
         if new.name in self._tools:
             raise duplicate(new.name)
+        if new.options.isolate:
+            check_isolation(new.function)
         self._tools[new.name] = new
         return new
 
@@ -59,6 +62,11 @@ class Toolbox:
         checked_calls = [checked(call, self.specs)[0] for call in calls]
         with Execution(self._tools, width=self.width, context=context) as execution:
             return gathered(execution, checked_calls)
+
+    def __call__(self, call: Call) -> Result:
+        """Run one call: so a toolbox can be the `run` of an agent that only offers its tools."""
+        (result,) = self.run([call])
+        return result
 
 
 def read_reply(text: str, tools: Iterable[object], *, done_reason: str = "stop") -> Reply:

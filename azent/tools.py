@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from azent.errors import SchemaError
+from azent.errors import SchemaError, UsageError
 from azent.messages import Spec
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ class Options:
     timeout: float | None = None
     isolate: bool = False
     retries: int = 0
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and self.timeout <= 0:
+            raise UsageError(f"timeout is {self.timeout}", "Give seconds, or None for no limit.")
+        if self.retries < 0:
+            raise UsageError(f"retries is {self.retries}", "It must be 0 or more.")
 
 
 @dataclass(frozen=True, slots=True)

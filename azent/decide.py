@@ -1,0 +1,73 @@
+"""One decision of a model, with nothing run: what a prompt and a reader are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from azent import prompt
+from azent.messages import End, Log, Question, Reply, Request
+from azent.models import Model, open_model
+from azent.reply import Reader
+from azent.request import Terms
+from azent.step import Ask, hear, next_step
+from azent.tools import specs_of
+
+Words: TypeAlias = str | Sequence[Mapping[str, Any]]
+
+
+def select(
+    question: Words,
+    tools: Iterable[object],
+    model: str | Model,
+    *,
+    prompts: str | Path | None = None,
+    choice: str = "auto",
+    repairs: int = 2,
+) -> Reply:
+    """One decision: which of the tools the model wants called, and with what. Nothing is run.
+
+    `question` is words, or messages as {"role", "content"} dicts; `tools` are functions, Tools or
+    dicts. A reply that cannot be used is corrected, `repairs` times at most; then BadReply is
+    raised. Also raises SchemaError and ModelError's kinds.
+    """
+    opened = open_model(model)
+    log, system = log_of(question)
+    prompt_set = prompt.load(prompts, opened.name)
+    terms = Terms(specs_of(tools), prompt_set, system, choice, repairs=repairs)
+    usage = None
+    while isinstance(step := next_step(log, terms), Ask) and step.move != "answer":
+        reply = _read(opened, step, terms)
+        usage = reply.usage if usage is None or reply.usage is None else usage + reply.usage
+        log = hear(log, reply, terms)
+    replies = [message for message in log if isinstance(message, Reply)]
+    return replace(replies[-1], usage=usage) if replies and usage else Reply()
+
+
+def log_of(question: Words) -> tuple[Log, str]:
+    """The log that messages as dicts make, and the system text among them."""
+    if isinstance(question, str):
+        return (Question(question),), ""
+    makers: dict[str, Callable[[str], Any]] = {
+        "user": Question,
+        "assistant": lambda text: Reply(text=text, move="answer"),
+    }
+    log = tuple(makers[m["role"]](m["content"]) for m in question if m["role"] in makers)
+    system = "\n\n".join(m["content"] for m in question if m["role"] == "system")
+    return log, system
+
+
+def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
+    reader, raw, end = Reader(terms.specs, held=ask.format is not None), "", End()
+    for piece in model.stream(Request(ask.messages, ask.format)):
+        if isinstance(piece, End):
+            end = piece
+            continue
+        raw += piece.text
+        reader.feed(piece.text)
+        for call in piece.calls:
+            reader.native(call)
+    reply = reader.close(end.done_reason)
+    return replace(reply, usage=end.usage, move=ask.move, raw=raw)

@@ -1,0 +1,149 @@
+"""Values and exceptions as results: the model can read whatever came of a function."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from azent.errors import ToolFailed
+from azent.messages import Answer, Call, Result
+from azent.results import text_of
+
+MOST_ITEMS = 1_000  # of an iterator, which may have no end
+MOST_CHARS = 2_000_000  # of its texts
+AND_MORE = "... and more"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of a call, and how many seconds it took; 0 where it was not begun."""
+
+    result: Result
+    seconds: float = 0.0
+
+
+class Escaped(Exception):
+    """Carries a SystemExit or its like out of an event loop, which would end because of it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+# ---- running a function to its end ---------------------------------------------------------------
+
+
+def complete(function: Callable[[], Any], wait: Callable[[Any], Any] | None = None) -> Any:
+    """What a function returns, its iterator's items taken, its awaitable waited for.
+
+    It is picklable, so that it can run in another process. `wait` waits for awaitables; without
+    it they get an event loop of their own.
+    """
+    value = function()
+    if inspect.isawaitable(value) or inspect.isasyncgen(value):
+        value = (wait or _wait)(value)
+    return _taken(value) if _is_iterator(value) else value
+
+
+async def complete_async(function: Callable[[], Any]) -> Any:
+    """The same on an event loop."""
+    try:
+        value = await _awaited(function())
+        return _taken(value) if _is_iterator(value) else value
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise Escaped(error) from error
+
+
+def waiting_on(loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:
+    """A function that waits for an awaitable from a thread, while it runs on `loop`."""
+    return lambda value: asyncio.run_coroutine_threadsafe(_awaited(value), loop).result()
+
+
+def _wait(value: Any) -> Any:
+    return asyncio.run(_awaited(value))
+
+
+async def _awaited(value: Any) -> Any:
+    if inspect.isasyncgen(value):
+        return await _taken_async(value)
+    return await value if inspect.isawaitable(value) else value
+
+
+def _is_iterator(value: Any) -> bool:
+    return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
+
+
+def _taken(items: Iterator[Any]) -> list[Any]:
+    """The items of an iterator, with a word at the end where there are more than are taken."""
+    taken: list[Any] = []
+    size = 0
+    for item in itertools.islice(items, MOST_ITEMS + 1):
+        if len(taken) == MOST_ITEMS or size > MOST_CHARS:
+            taken.append(AND_MORE)
+            break
+        taken.append(item)
+        size += len(item) if isinstance(item, str | bytes) else 1
+    if inspect.isgenerator(items):
+        items.close()
+    return taken
+
+
+async def _taken_async(items: AsyncIterator[Any]) -> list[Any]:
+    taken: list[Any] = []
+    async for item in items:
+        if len(taken) == MOST_ITEMS:
+            taken.append(AND_MORE)
+            break
+        taken.append(item)
+    if inspect.isasyncgen(items):
+        await items.aclose()
+    return taken
+
+
+# ---- what came of it, as a result ----------------------------------------------------------------
+
+
+def outcome(call: Call, done: Future[Any], result_chars: int) -> Result:
+    """The result of a call whose function has ended, however it did."""
+    if done.cancelled():
+        return failed(call, "it was cancelled")
+    error = error_of(done)
+    if error is not None:
+        said = str(error) if isinstance(error, ToolFailed) else text_of(error, result_chars)
+        return failed(call, said)
+    return _succeeded(call, done.result(), result_chars)
+
+
+def error_of(done: Future[Any]) -> BaseException | None:
+    """The exception that a function ended with."""
+    error = done.exception()
+    return error.error if isinstance(error, Escaped) else error
+
+
+def _succeeded(call: Call, value: Any, result_chars: int) -> Result:
+    if isinstance(value, Result):
+        return Result(call.tool, value.text, value.ok, value.problem, value.value, id=call.id)
+    text = value.text if isinstance(value, Answer) else text_of(value, result_chars)
+    return Result(call.tool, text, value=value, id=call.id)
+
+
+def failed(call: Call, text: str) -> Result:
+    """The result of a call that came to nothing."""
+    return Result(call.tool, text, ok=False, id=call.id)
+
+
+def illegal(call: Call) -> Result:
+    """The result of a call that has a problem: what to mend."""
+    assert call.problem is not None
+    return Result(call.tool, call.problem.message, False, call.problem, id=call.id)
+
+
+def timed_out(call: Call, seconds: float | None) -> Result:
+    """The result of a call past its time limit."""
+    return failed(call, f"no result within the time limit of {seconds:g} s")

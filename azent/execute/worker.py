@@ -1,0 +1,142 @@
+"""The process in which an isolated call runs: it reads one call, runs it, and says what came of it.
+
+It lives no longer than the process that started it: when its standard input ends, so does it. Where
+the system can see to that too, it does, for a function in C may keep every other thread waiting.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pickle
+import signal
+import struct
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO, Literal
+
+MAIN = "__mp_main__"  # the name that a script is loaded by, as in multiprocessing
+LOADING = "__azent_loading__"  # true in a script while it is being loaded
+PR_SET_PDEATHSIG = 1
+
+Said = tuple[Literal["returned", "raised"], Any]
+
+
+def length_of(payload: bytes) -> bytes:
+    """What precedes a payload."""
+    return struct.pack(">Q", len(payload))
+
+
+def main() -> None:
+    """Run the call on standard input, and end."""
+    asked, answer = _own_pipes()
+    (length,) = struct.unpack(">Q", asked.read(8))
+    where, call = pickle.loads(asked.read(length))
+    _die_with(where["process"])
+    threading.Thread(target=_wait_for_end, args=(asked,), daemon=True).start()
+    answer.write(_pickled(_said(where, call)))
+    answer.flush()
+    os._exit(0)  # threads that the function left behind are not waited for
+
+
+def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for ourselves; the function gets nothing and standard error."""
+    asked, answer = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    return os.fdopen(asked, "rb"), os.fdopen(answer, "wb")
+
+
+def _wait_for_end(asked: BinaryIO) -> None:
+    asked.read(1)
+    _end_all()
+
+
+def _said(where: Mapping[str, Any], call: bytes) -> Said:
+    from azent.errors import ToolFailed
+    from azent.execute.outcome import complete
+    from azent.results import text_of
+
+    try:
+        _load(where)
+        return "returned", complete(pickle.loads(call))
+    except ToolFailed as error:
+        return "raised", str(error)
+    except BaseException as error:
+        return "raised", text_of(error)
+
+
+def _pickled(said: Said) -> bytes:
+    """The outcome as bytes; a value that cannot be pickled as its text."""
+    from azent.results import text_of
+
+    try:
+        return pickle.dumps(said)
+    except Exception:
+        return pickle.dumps((said[0], text_of(said[1])))
+
+
+def _load(where: Mapping[str, Any]) -> None:
+    """Make sure that the function's module is there."""
+    name, file = where["name"], where["file"]
+    if name == "__main__":
+        _load_script(file, where["package"])
+        return
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        if file is None:
+            raise
+        _load_file(name, file)
+
+
+def _load_script(file: str, package: str | None) -> None:
+    """Run the file of a script up to its guard; what fails below the function does not matter."""
+    module = ModuleType(MAIN)
+    module.__file__, module.__package__ = file, package
+    sys.modules[MAIN] = sys.modules["__main__"] = module
+    setattr(module, LOADING, True)
+    try:
+        code = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+        exec(code, vars(module))
+    except Exception as error:
+        print(f"loading {file}: {type(error).__name__}: {error}", file=sys.stderr)
+    finally:
+        delattr(module, LOADING)
+
+
+def _load_file(name: str, file: str) -> None:
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(Path(file).parent))  # its own neighbours import as in a script
+    spec.loader.exec_module(module)
+
+
+if sys.platform == "win32":
+
+    def _die_with(parent: int) -> None:
+        """The end of standard input has to do."""
+
+    def _end_all() -> None:
+        os._exit(1)
+
+else:
+
+    def _die_with(parent: int) -> None:
+        if sys.platform == "linux":
+            import ctypes
+
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    def _end_all() -> None:
+        os.killpg(0, signal.SIGKILL)  # and whatever the function has started

@@ -1,0 +1,87 @@
+"""A turn of a conversation, as a generator that does nothing itself.
+
+It yields events for whoever watches, and effects that a driver carries out, sending back what came
+of them. The two drivers, one synchronous and one asynchronous, differ only in how they wait, so
+everything that must be the same for both stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from azent.flow.ask import ask
+from azent.flow.run import run
+from azent.flow.turn import (
+    Close,
+    Consent,
+    Effect,
+    Flow,
+    Moves,
+    Open,
+    Pull,
+    TimeUp,
+    Turn,
+    Wait,
+)
+from azent.log import pending, turn_of
+from azent.messages import Note, Result
+from azent.step import Ask, Done, Run, answer_of, next_step, take, to_run
+
+__all__ = [
+    "Close",
+    "Consent",
+    "Effect",
+    "Flow",
+    "Open",
+    "Pull",
+    "Turn",
+    "Wait",
+    "converse",
+    "respond",
+]
+
+
+def converse(turn: Turn) -> Flow:
+    """From a question to its answer, which the generator returns."""
+    answer = yield from _in_time(turn, _steps)
+    return replace(answer, warnings=tuple(turn.warnings))
+
+
+def respond(turn: Turn) -> Flow:
+    """One reply to someone who runs the functions elsewhere: the calls to run, or an answer."""
+    while isinstance(step := next_step(turn.log, turn.terms), Ask):
+        yield from ask(turn, step)
+    answer = step.answer if isinstance(step, Done) else answer_of(turn.log, turn.terms)
+    once = replace(turn.terms, repeatable=frozenset())
+    calls = to_run(step.calls, once) if isinstance(step, Run) else ()
+    return replace(answer, calls=calls, warnings=tuple(turn.warnings))
+
+
+def _in_time(turn: Turn, steps: Callable[[Turn], Flow]) -> Flow:
+    """The answer that some steps come to, or the one at hand when the time is up."""
+    try:
+        return (yield from steps(turn))
+    except TimeUp:
+        yield from _stop(turn, "timeout")
+        return answer_of(turn.log, turn.terms)
+
+
+def _steps(turn: Turn) -> Flow:
+    while True:
+        match next_step(turn.log, turn.terms):
+            case Done(answer):
+                return answer
+            case Ask() as step:
+                yield from ask(turn, step)
+            case Run(calls):
+                yield from run(turn, calls)
+
+
+def _stop(turn: Turn, reason: str) -> Moves:
+    """End the turn: calls that are still out get a result that says so."""
+    yield Close()
+    for call in pending(turn_of(turn.log)):
+        said = "not finished when the time limit of the run was reached"
+        turn.grow(take(turn.log, Result(call.tool, said, ok=False, id=call.id), turn.terms))
+    turn.grow((*turn.log, Note("stopped", reason)))

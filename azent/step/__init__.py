@@ -1,0 +1,35 @@
+"""The conversation as a pure function of its transcript. No network, no clock, no tool runs here.
+
+The log is the only thing that changes, the terms never do. `next_step` says what to do next; `hear`
+and `take` put what came of it into the log. Whoever holds log and terms can stop, store, branch or
+resume a conversation at any point, and the same log and terms give the same request, to the byte.
+
+    log = (Question("What is 2 + 3?"),)
+    next_step(log, terms)                  Ask(messages, format, move="decide")
+    log = hear(log, reply, terms)          a reply was read: calls, an answer, or a correction
+    next_step(log, terms)                  Run((Call("add", {"a": 2, "b": 3}, id="1"),))
+    log = take(log, result, terms)         one call came back
+    next_step(log, terms)                  Ask(...) ... Done(answer)
+
+The moves of a turn: *decide* asks for calls, *answer* for words, *single* for either.
+"""
+
+from __future__ import annotations
+
+from azent.step.hear import early, hear, refuse, take, to_run
+from azent.step.next import Ask, Done, Run, Step, answer_of, next_step, stop_reason
+
+__all__ = [
+    "Ask",
+    "Done",
+    "Run",
+    "Step",
+    "answer_of",
+    "early",
+    "hear",
+    "next_step",
+    "refuse",
+    "stop_reason",
+    "take",
+    "to_run",
+]

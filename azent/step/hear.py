@@ -1,0 +1,127 @@
+"""What came of a step, put into the log: a reply, a result, a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from azent.log import call_count, key_of, pending, repeats, replies_of, signature, turn_of
+from azent.messages import Call, Correction, Log, Note, Problem, Reply, Result
+from azent.request import Terms
+from azent.step.next import choice_now
+
+REFUSED = "the user did not allow this call"
+
+
+def hear(log: Log, reply: Reply, terms: Terms) -> Log:
+    """The log with a reply that was read: its calls numbered, what cannot run answered at once.
+
+    Illegal calls get results that say what to mend; a call that the last reply made too gets its
+    result again, unless its tool may run again; a reply of no use gets a correction; one that
+    meets the terms' `until` ends the turn.
+    """
+    turn = turn_of(log)
+    reply = _chosen(reply, choice_now(turn, terms)) if reply.move != "answer" else reply
+    reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
+    if _meets(reply, terms.until):
+        over = [
+            Result(c.tool, "not run: the conversation was ended", False, id=c.id)
+            for c in reply.calls
+        ]
+        return (*log, reply, *over, Note("stopped", "terminated"))
+    answered = [_result_at_once(call, turn, reply, terms) for call in reply.calls]
+    heard = (*log, reply, *(result for result in answered if result is not None))
+    return (*heard, Correction(reply.problem)) if reply.problem else heard
+
+
+def _meets(reply: Reply, until: str | Callable[[Reply], bool] | None) -> bool:
+    """Does the reply end the conversation: by a word in it, or in the eyes of a function?"""
+    if isinstance(until, str):
+        return until in reply.text
+    return until is not None and bool(until(reply))
+
+
+def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
+    """Of the calls of a reply that still streams, those that may begin now, numbered as by `hear`.
+
+    `certain` are all that are certain so far, in their order. Readonly ones may, as long as nobody
+    must be asked, the choice allows them, and the last reply did not make the same call.
+    """
+    turn = turn_of(log)
+    choice = choice_now(turn, terms)
+    made = next((reply.calls for reply in reversed(replies_of(turn)) if reply.calls), ())
+    before = {key_of(call) for call in made}
+    return tuple(
+        call
+        for call in to_run(_numbered(certain, call_count(log)), terms)
+        if call.tool in terms.readonly - terms.confirm
+        and choice in ("auto", "required", call.tool)
+        and key_of(call) not in before
+    )
+
+
+def refuse(log: Log, call: Call, terms: Terms) -> Log:
+    """The log with a call that a person refused: what is allowed still runs, then it is answered.
+
+    A model that is refused one way would try another, and the person would be asked again.
+    """
+    taken = take(log, Result(call.tool, REFUSED, ok=False, id=call.id), terms)
+    return (*taken, Note("stopped", "refused"))
+
+
+def take(log: Log, result: Result, terms: Terms) -> Log:
+    """The log with a result, which identical calls of the same reply share."""
+    waiting = {call.id: call for call in pending(turn_of(log))}
+    if result.id not in waiting:
+        return log
+    twins = [
+        call
+        for call in waiting.values()
+        if call.id != result.id
+        and call.tool not in terms.repeatable
+        and key_of(call) == key_of(waiting[result.id])
+    ]
+    return (*log, result, *(replace(result, id=twin.id) for twin in twins))
+
+
+def to_run(calls: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
+    """The calls without those that share another's result."""
+    kept: dict[object, Call] = {}
+    for call in calls:
+        kept.setdefault(call.id if call.tool in terms.repeatable else key_of(call), call)
+    return tuple(kept.values())
+
+
+def _chosen(reply: Reply, choice: str) -> Reply:
+    """The reply, with a problem where it is not what `choice` demands."""
+    if choice in ("auto", "none") or reply.problem:
+        return reply
+    named = [call for call in reply.calls if choice in ("required", call.tool)]
+    if named and len(named) == len(reply.calls):
+        return reply
+    wanted = "a function" if choice == "required" else f"the function {choice!r} and no other"
+    return replace(reply, calls=(), problem=Problem("malformed", f"you must call {wanted} now"))
+
+
+def _numbered(calls: Iterable[Call], before: int) -> tuple[Call, ...]:
+    return tuple(replace(call, id=str(n)) for n, call in enumerate(calls, start=before + 1))
+
+
+def _result_at_once(call: Call, turn: Log, reply: Reply, terms: Terms) -> Result | None:
+    """The result of a call that is not to be run: it is illegal, or was made just before."""
+    if call.problem:
+        return Result(call.tool, call.problem.message, False, call.problem, id=call.id)
+    made = [other for other in replies_of(turn) if other.calls]
+    before = next((c for c in made[-1].calls if key_of(c) == key_of(call)), None) if made else None
+    if before is None or call.tool in terms.repeatable:
+        return None
+    again = repeats([*map(signature, made), signature(reply)])
+    if call.tool in terms.readonly and not again:
+        return None
+    first = next((m for m in turn if isinstance(m, Result) and m.id == before.id), None)
+    return replace(first, text=_told_before(first.text), id=call.id) if first else None
+
+
+def _told_before(text: str) -> str:
+    note = "(the same call as before, not run again; its result was:) "
+    return text if text.startswith(note) else note + text

@@ -1,0 +1,143 @@
+"""What to do next with a conversation, given its log and its terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from azent.errors import BadReply
+from azent.log import failures, note_in, pending, repeats, replies_of, rounds, signature, turn_of
+from azent.messages import Answer, Call, ChatMessage, Log, Move, Reply, Result, Usage
+from azent.reply import reply_schema
+from azent.request import Terms, messages_for
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the model: these messages, held to this schema if there is one."""
+
+    messages: tuple[ChatMessage, ...]
+    format: dict[str, Any] | None
+    move: Move
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Run these calls, side by side."""
+
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The question has its answer."""
+
+    answer: Answer
+
+
+Step: TypeAlias = Ask | Run | Done
+
+AT_ONCE = ("timeout", "terminated")  # why a turn stops without another word of the model
+
+
+def next_step(log: Log, terms: Terms) -> Step:
+    """What to do next with a conversation whose last turn is open, or is done.
+
+    Raises BadReply, carrying the log, when the corrections in a row are used up.
+    """
+    turn = turn_of(log)
+    if waiting := pending(turn):
+        return Run(waiting)
+    if failures(turn) > terms.repairs:
+        raise _gave_up(log, turn)
+    move = _next_move(turn, terms)
+    if move is None:
+        return Done(answer_of(log, terms))
+    return Ask(messages_for(log, terms, move), _format(turn, terms, move), move)
+
+
+def _next_move(turn: Log, terms: Terms) -> Move | None:
+    """The move to make, or None where the turn is over."""
+    first: Move = "decide" if terms.prompts.turn == "decide-answer" else "single"
+    if (note := note_in(turn, "stopped")) and note.text in AT_ONCE:
+        return None
+    replies = replies_of(turn)
+    if not replies:
+        return first if _may_call(turn, terms) else "answer"
+    last = replies[-1]
+    if _is_answer(last):
+        return None
+    if last.move == "answer" or not (last.calls or last.problem):
+        return "answer"
+    if not _may_call(turn, terms):
+        return "answer"
+    return first if _is_forced(turn, terms) or not stop_reason(turn, terms) else "answer"
+
+
+def _is_answer(reply: Reply) -> bool:
+    """Does this reply end the turn? Words in reply to a decision do too."""
+    return not reply.problem and not reply.calls and bool(reply.text.strip())
+
+
+def _may_call(turn: Log, terms: Terms) -> bool:
+    return bool(terms.specs) and choice_now(turn, terms) != "none"
+
+
+def choice_now(turn: Log, terms: Terms) -> str:
+    """The choice of tools that holds now: what was asked for holds until something was called."""
+    since = replies_of(turn)[terms.past :]
+    made = any(reply.calls and not reply.problem for reply in since)
+    return "auto" if made else terms.choice
+
+
+def _is_forced(turn: Log, terms: Terms) -> bool:
+    return choice_now(turn, terms) not in ("auto", "none")
+
+
+def _format(turn: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
+    if move == "answer":
+        return terms.output
+    if move != "decide" or not terms.prompts.held:
+        return None
+    schema = reply_schema(terms.specs, choice_now(turn, terms), thought=terms.prompts.thought)
+    if not terms.parallel:
+        schema["properties"]["tools"]["maxItems"] = 1
+    return schema
+
+
+def stop_reason(turn: Log, terms: Terms) -> str | None:
+    """Why no more calls are made in this turn: a note, its rounds, or that it repeats itself."""
+    if note := note_in(turn, "stopped"):
+        return note.text
+    made = [signature(reply) for reply in replies_of(turn) if reply.calls]
+    if repeats(made):
+        return "repeats"
+    return "rounds" if rounds(turn) >= terms.rounds else None
+
+
+def _gave_up(log: Log, turn: Log) -> BadReply:
+    last = replies_of(turn)[-1]
+    problem = last.problem or next(call.problem for call in last.calls if call.problem)
+    return BadReply(
+        f"the model gave no usable reply in {failures(turn)} tries ({problem.kind}): "
+        f"{problem.message}",
+        log=log,
+    )
+
+
+def answer_of(log: Log, terms: Terms) -> Answer:
+    """The answer of a turn that is over, with all that it took."""
+    turn = turn_of(log)
+    replies = replies_of(turn)
+    calls = tuple(call for reply in replies for call in reply.calls)
+    results = {m.id: m for m in turn if isinstance(m, Result)}
+    stopped = stop_reason(turn, terms)
+    final = bool(replies) and (_is_answer(replies[-1]) or stopped == "terminated")
+    return Answer(
+        text=replies[-1].text.strip() if final else "",
+        log=log,
+        calls=tuple(call for call in calls if not call.problem),
+        results=tuple(results[call.id] for call in calls if call.id in results),
+        usage=sum((reply.usage for reply in replies if reply.usage), Usage()),
+        stopped=stopped,
+    )

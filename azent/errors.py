@@ -9,6 +9,7 @@
     ├── SessionError           a store of conversations that cannot be used
     ├── ContextTooSmall        what must be sent does not fit into the model's context
     ├── BadReply               the model could not be brought to a usable reply; carries the log
+    ├── RequestRefused         a client of azent's server asked for what it cannot have
     ├── ToolFailed             raised by the author of a tool, to speak to the model
     └── ModelError             the model's side failed
         ├── ModelUnreachable   nothing answers at the address
@@ -95,6 +96,20 @@ class BadReply(AzentError):
     def __init__(self, message: str, hint: str = "", log: Log = ()) -> None:
         super().__init__(message, hint)
         self.log = log
+
+
+class RequestRefused(AzentError):
+    """A client of azent's server asked for what it cannot have.
+
+    `status` is the HTTP status of the answer; `retry_after`, the seconds to wait where that helps.
+    """
+
+    def __init__(
+        self, message: str, hint: str = "", status: int = 400, retry_after: int = 0
+    ) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.retry_after = retry_after
 
 
 class ToolFailed(AzentError):

@@ -1,0 +1,18 @@
+"""A server that puts azent between any client and any local model.
+
+It speaks OpenAI's protocol (`/v1/chat/completions`, `/v1/models`) and Ollama's (`/api/chat`,
+`/api/tags`, `/api/show`, `/api/version`). Requests with tools are answered azent's way, so that
+models without native tools make the calls that the client asks for; all others pass through to the
+model's server untouched, where it has one.
+
+    app(models)        the application, for any ASGI server
+    run(models)        serve it, until a signal says otherwise
+"""
+
+from __future__ import annotations
+
+from azent.serve.app import app
+from azent.serve.options import Options
+from azent.serve.run import run
+
+__all__ = ["Options", "app", "run"]

@@ -1,0 +1,117 @@
+"""One reply to a client: the flow of a turn, carried out, as pieces that every protocol can write.
+
+Words that came with a decision are kept back until the decision was read and found good; the words
+of an answer go out as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from azent.agent import adrive
+from azent.flow import Turn, respond
+from azent.messages import (
+    Answer,
+    Asking,
+    Call,
+    Chunk,
+    Corrected,
+    Event,
+    Replied,
+    Thinking,
+    Usage,
+)
+from azent.models import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts:
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end: the calls to make, if any, why it ended ("stop", "length"), and what it cost."""
+
+    calls: tuple[Call, ...] = ()
+    reason: str = "stop"
+    usage: Usage = field(default_factory=Usage)
+    corrections: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A reply that is not streamed."""
+
+    text: str
+    thinking: str
+    finish: Finish
+
+
+Piece: TypeAlias = Words | Thoughts | Finish
+
+
+async def answered(model: Model, turn: Turn) -> AsyncGenerator[Piece]:
+    """The pieces of a reply, closed by a Finish. Raises BadReply and ModelError's kinds."""
+    hearing = _Hearing(parallel=turn.terms.parallel)
+    async with aclosing(adrive(respond(turn), model)) as events:
+        async for event in events:
+            for piece in hearing.pieces(event):
+                yield piece
+
+
+async def whole(pieces: AsyncIterator[Piece]) -> Whole:
+    """The pieces of a reply, put together."""
+    text, thinking, finish = "", "", Finish()
+    async for piece in pieces:
+        match piece:
+            case Words(more):
+                text += more
+            case Thoughts(more):
+                thinking += more
+            case Finish():
+                finish = piece
+    return Whole(text, thinking, finish)
+
+
+class _Hearing:
+    """Makes pieces of events, keeping back what is not certain yet."""
+
+    def __init__(self, *, parallel: bool) -> None:
+        self.parallel = parallel
+        self.deciding = False
+        self.kept = ""
+        self.reason = "stop"
+        self.corrections = 0
+
+    def pieces(self, event: Event) -> list[Piece]:
+        match event:
+            case Asking(move):
+                self.deciding, self.kept = move == "decide", ""
+            case Chunk(text) if self.deciding:
+                self.kept += text
+            case Chunk(text):
+                return [Words(text)]
+            case Thinking(text):
+                return [Thoughts(text)]
+            case Replied(reply):
+                self.reason = reply.done_reason
+                return [Words(self.kept)] if self.kept and not reply.problem else []
+            case Corrected():
+                self.corrections += 1
+            case Answer(calls=calls, usage=usage):
+                made = calls if self.parallel else calls[:1]
+                return [Finish(made, self.reason, usage, self.corrections)]
+        return []

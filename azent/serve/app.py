@@ -1,0 +1,190 @@
+"""The application: which path does what."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from azent.errors import AzentError, RequestRefused
+from azent.models import Model
+from azent.serve.catalogue import Catalogue
+from azent.serve.chat import Asked, Chat, Desk
+from azent.serve.guard import Guard
+from azent.serve.metrics import MEDIA_TYPE, Metrics
+from azent.serve.ollama import OLLAMA
+from azent.serve.openai import OPENAI
+from azent.serve.openapi import description
+from azent.serve.options import Options
+from azent.serve.protocol import Protocol, body_of
+from azent.serve.refusal import refusal, refused
+from azent.serve.slots import Slots
+from azent.serve.watched import Watched
+
+REFUSED = ("pull", "create", "copy", "delete", "push", "blobs/{digest}")
+
+
+def app(models: Mapping[str, Model], options: Options | None = None) -> ASGIApp:
+    """The application that serves models by the names that clients call them."""
+    options = options or Options()
+    service = Service(Catalogue(models), options)
+    served = Starlette(
+        routes=service.routes(),
+        middleware=[Middleware(_Counting, metrics=service.metrics)],
+        exception_handlers={
+            AzentError: _on_azent_error,
+            HTTPException: _on_http_error,
+            Exception: _on_any_error,
+        },
+        lifespan=service.lifespan,
+    )
+    if not options.origins:
+        return Guard(served, options)
+    return CORSMiddleware(
+        Guard(served, options),
+        allow_origins=options.origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["*"],
+    )
+
+
+class Service:
+    """The endpoints, and what they share."""
+
+    def __init__(self, catalogue: Catalogue, options: Options) -> None:
+        self.catalogue = catalogue
+        slots = Slots(options.parallel, options.waiting)
+        self.metrics = Metrics(slots)
+        self.desk = Desk(catalogue, options, slots, self.metrics)
+
+    def routes(self) -> list[Route]:
+        """Every path that there is."""
+        refusing = [Route(f"/api/{name}", _refuse, methods=ANY) for name in REFUSED]
+        return [
+            Route(OPENAI.path, self._chat(OPENAI), methods=["POST"]),
+            Route(OLLAMA.path, self._chat(OLLAMA), methods=["POST"]),
+            Route("/v1/models", self.list_openai),
+            Route("/v1/models/{name:path}", self.one_openai),
+            Route("/api/tags", self.list_ollama),
+            Route("/api/show", self.show_ollama, methods=["POST"]),
+            Route("/api/version", self.version_ollama),
+            Route("/api/ps", self.running_ollama),
+            Route("/health", _health),
+            Route("/metrics", self.count),
+            Route("/openapi.json", _openapi),
+            Route("/", _hello),
+            *refusing,
+        ]
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        """What the server needs while it runs."""
+        async with self.catalogue:
+            yield
+
+    # ---- chats -----------------------------------------------------------------------------------
+
+    def _chat(self, protocol: Protocol) -> Callable[[Request], Awaitable[ASGIApp]]:
+        async def chat(request: Request) -> ASGIApp:
+            raw = await request.body()
+            asked = Asked(protocol, body_of(raw), raw)
+            return Watched(Chat(self.desk, asked))
+
+        return chat
+
+    # ---- what there is ---------------------------------------------------------------------------
+
+    async def list_openai(self, request: Request) -> Response:
+        return JSONResponse(self.catalogue.openai_list())
+
+    async def one_openai(self, request: Request) -> Response:
+        name, _ = self.catalogue.find(request.path_params["name"])
+        return JSONResponse(self.catalogue.openai_model(name))
+
+    async def list_ollama(self, request: Request) -> Response:
+        return JSONResponse(await self.catalogue.ollama_tags())
+
+    async def running_ollama(self, request: Request) -> Response:
+        return JSONResponse(await self.catalogue.ollama_tags("/api/ps"))
+
+    async def show_ollama(self, request: Request) -> Response:
+        body = body_of(await request.body())
+        name, _ = self.catalogue.find(body.get("model") or body.get("name"))
+        return JSONResponse(await self.catalogue.ollama_show(name, body))
+
+    async def version_ollama(self, request: Request) -> Response:
+        return JSONResponse(await self.catalogue.ollama_version())
+
+    async def count(self, request: Request) -> Response:
+        return PlainTextResponse(self.metrics.text(), media_type=MEDIA_TYPE)
+
+
+class _Counting:
+    """Counts requests by route and status."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began, status = time.perf_counter(), 499  # the client left before there was a status
+
+        async def noting(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noting)
+        finally:
+            if scope["type"] == "http":
+                route = getattr(scope.get("route"), "path", "other")
+                self.metrics.count_request(route, status, time.perf_counter() - began)
+
+
+ANY = ["GET", "HEAD", "POST", "DELETE", "PUT"]
+
+
+async def _refuse(request: Request) -> Response:
+    hint = "Ask the model's own server."
+    raise RequestRefused("models are not fetched, made or removed through azent", hint, status=403)
+
+
+async def _health(request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _hello(request: Request) -> Response:
+    return PlainTextResponse("azent is running")
+
+
+async def _openapi(request: Request) -> Response:
+    return JSONResponse(description())
+
+
+async def _on_azent_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AzentError)
+    return refusal(request.url.path, error)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    said = {404: "there is nothing at this path", 405: "this path takes another method"}
+    message = said.get(error.status_code, error.detail)
+    return refused(request.url.path, error.status_code, message)
+
+
+async def _on_any_error(request: Request, error: Exception) -> Response:
+    message = f"azent failed: {type(error).__name__}. Its log says more."
+    return refused(request.url.path, 500, message)

@@ -1,0 +1,97 @@
+"""How a chat finds its way to the model.
+
+A chat with tools (or with calls and results in it) is azent's to answer. Any other goes to the
+model's own server as it came, or where there is none, is answered by the model directly.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from azent.models import Model
+from azent.serve.answer import Finish, Piece, answered, whole
+from azent.serve.catalogue import Catalogue
+from azent.serve.metrics import Metrics
+from azent.serve.options import Options
+from azent.serve.protocol import Body, Heading, Protocol, needs_azent, new_id
+from azent.serve.slots import Slots
+from azent.serve.translate import Wanted, turn_of_request
+from azent.serve.upstream import Answered, Upstream
+from azent.serve.watched import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all chats share."""
+
+    catalogue: Catalogue
+    options: Options
+    slots: Slots
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it came: by which protocol, read and raw."""
+
+    protocol: Protocol
+    body: Body
+    raw: bytes
+
+
+class Chat:
+    """The answer to one request, as an application."""
+
+    def __init__(self, desk: Desk, asked: Asked) -> None:
+        self.desk = desk
+        self.asked = asked
+        self.name, self.model = desk.catalogue.find(asked.body.get("model"))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self.desk.slots.taken():
+            answer = await self._passed() or await self._answer()
+            await answer(scope, receive, send)
+
+    async def _passed(self) -> Answered | None:
+        """What the model's own server says, if the request is for it."""
+        protocol = self.asked.protocol
+        upstream = self.desk.catalogue.upstream(self.name, protocol.name)
+        if upstream is None or needs_azent(self.asked.body):
+            return None
+        said = await upstream.ask(protocol.name, protocol.path, self.asked.body, self.asked.raw)
+        if said.status == 404 and await _lacks(upstream, protocol, said):
+            return None
+        self.desk.metrics.count_passed()
+        return said
+
+    async def _answer(self) -> ASGIApp:
+        """azent's own reply; one that is not streamed is awaited here."""
+        protocol, wanted = self.asked.protocol, self.asked.protocol.wanted(self.asked.body)
+        heading = Heading(new_id("chatcmpl-"), wanted.model, time.time())
+        pieces = self._pieces(wanted, self.model)
+        if wanted.stream:
+            return Stream(protocol.stream(pieces, heading, wanted), protocol.media_type)
+        return JSONResponse(protocol.whole(await whole(pieces), heading))
+
+    async def _pieces(self, wanted: Wanted, model: Model) -> AsyncGenerator[Piece]:
+        turn = turn_of_request(wanted, model, self.desk.options)
+        async with aclosing(answered(model, turn)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Finish):
+                    self.desk.metrics.count_reply(piece)
+                yield piece
+
+
+async def _lacks(upstream: Upstream, protocol: Protocol, said: Answered) -> bool:
+    """Does a server not know the protocol at all? One that does says its 404 in its shape."""
+    body = await said.json()
+    if isinstance(body, dict) and type(body.get("error")) is type(protocol.error(404, "")["error"]):
+        return False
+    upstream.forget(protocol.name)
+    return True

@@ -1,0 +1,107 @@
+"""Who may come in: the checks that stand before every request.
+
+A browser lets any page that it shows talk to this machine's ports. So the name by which the server
+is called must be one of its own (a foreign one is a rebound DNS name), and a page that asks must be
+one that was named. A token, where there is one, is compared in constant time. Bodies have a limit.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from azent.errors import RequestRefused
+from azent.serve.options import LOOPBACK, Options
+from azent.serve.refusal import refusal
+
+EVERYWHERE = ("0.0.0.0", "::")
+OPEN_PATHS = ("/health",)  # what may be asked without a token
+
+
+class Guard:
+    """The application behind its checks."""
+
+    def __init__(self, app: ASGIApp, options: Options) -> None:
+        self.app = app
+        self.options = options
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            self.check(scope["path"], Headers(scope=scope))
+        except RequestRefused as error:
+            await refusal(scope["path"], error)(scope, receive, send)
+            return
+        await self.app(scope, _limited(receive, self.options.max_bytes), send)
+
+    def check(self, path: str, headers: Mapping[str, str]) -> None:
+        """Raise RequestRefused for what may not come in."""
+        self._check_host(headers.get("host", ""))
+        self._check_origin(headers.get("origin"), headers.get("host", ""))
+        if self.options.token is not None and path not in OPEN_PATHS:
+            _check_token(headers.get("authorization", ""), self.options.token)
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self.options.max_bytes:
+            raise _too_large(self.options.max_bytes)
+
+    def _check_host(self, host: str) -> None:
+        name = (urlsplit(f"//{host}").hostname or "") if _is_sane(host) else ""
+        named = (*LOOPBACK, self.options.host, *self.options.hosts)
+        if name in named or (self.options.host in EVERYWHERE and _is_address(name)):
+            return
+        hint = "Allow it with --allow-host."
+        raise RequestRefused(f"this server is not called {host!r}", hint, status=403)
+
+    def _check_origin(self, origin: str | None, host: str) -> None:
+        if origin is None or origin in self.options.origins or origin == f"http://{host}":
+            return
+        hint = "Allow it with --allow-origin."
+        raise RequestRefused(f"pages of {origin!r} may not ask here", hint, status=403)
+
+
+def _check_token(header: str, token: str) -> None:
+    kind, _, given = header.partition(" ")
+    same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
+    if kind.lower() == "bearer" and same:
+        return
+    hint = "Send it: Authorization: Bearer TOKEN."
+    raise RequestRefused("this server wants a bearer token", hint, status=401)
+
+
+def _is_sane(host: str) -> bool:
+    return host.isascii() and not set(host) & set("/@?#\\ ") and host.count("[") == host.count("]")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """The body, refused once it turns out to be larger than it may be."""
+    left = most
+
+    async def limited() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise _too_large(most)
+        return message
+
+    return limited
+
+
+def _too_large(most: int) -> RequestRefused:
+    hint = "Raise the limit with --max-megabytes."
+    return RequestRefused(f"the body is larger than {most:,} bytes", hint, status=413)

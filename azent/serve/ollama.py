@@ -1,0 +1,183 @@
+"""Ollama's protocol: chats, streamed as lines of JSON or whole."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from azent.errors import RequestRefused
+from azent.messages import Call, Usage
+from azent.serve.answer import Finish, Piece, Thoughts, Whole, Words
+from azent.serve.openai import Function, NamedTool
+from azent.serve.protocol import Body, Heading, Open, Protocol, line, new_id, shaped
+from azent.serve.translate import Said, Wanted, arguments_of, specs_of
+
+NANOSECONDS = 1_000_000_000
+
+
+class CalledFunction(Open):
+    name: str
+    arguments: Any = None
+
+
+class ToolCall(Open):
+    id: str = ""
+    function: CalledFunction
+
+
+class Message(Open):
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str | None = ""
+    images: list[str] | None = None
+    tool_calls: list[ToolCall] | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+
+
+class Tool(Open):
+    type: str | None = "function"
+    function: Function
+
+
+class Chat(Open):
+    """The body of a request to /api/chat. `tool_choice` is azent's; Ollama itself has none."""
+
+    model: str
+    messages: list[Message] = Field(min_length=1)
+    tools: list[Tool] | None = None
+    tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
+    format: Literal["", "json"] | dict[str, Any] | None = None
+    options: dict[str, Any] | None = None
+    stream: bool | None = True
+
+
+# ---- what comes in -------------------------------------------------------------------------------
+
+
+def wanted(body: Body) -> Wanted:
+    """What a request wants. Raises RequestRefused."""
+    chat = shaped(Chat, body)
+    specs = specs_of(tool.function.model_dump() for tool in chat.tools or ())
+    return Wanted(
+        model=chat.model,
+        said=tuple(map(_said, chat.messages)),
+        specs=specs,
+        choice=_choice(chat, specs),
+        output={"type": "object"} if chat.format == "json" else chat.format or None,
+        options=chat.options or {},
+        stream=chat.stream is not False,
+    )
+
+
+def _said(message: Message) -> Said:
+    calls = tuple(
+        Call(call.function.name, arguments_of(call.function.arguments or {}), id=call.id)
+        for call in message.tool_calls or ()
+    )
+    return Said(
+        message.role,
+        message.content or "",
+        tuple(message.images or ()),
+        calls,
+        message.tool_call_id or "",
+        message.tool_name or "",
+    )
+
+
+def _choice(chat: Chat, specs: Mapping[str, Any]) -> str:
+    choice = chat.tool_choice
+    name = choice.function.name if isinstance(choice, NamedTool) else choice or "auto"
+    if name in ("auto", "none") or name in specs or (name == "required" and specs):
+        return name
+    raise RequestRefused(f"tool_choice is {name!r}, which is not among the tools")
+
+
+# ---- what goes out -------------------------------------------------------------------------------
+
+
+def whole(reply: Whole, heading: Heading) -> Body:
+    """A reply as one object."""
+    message: Body = {"role": "assistant", "content": reply.text}
+    if reply.thinking:
+        message["thinking"] = reply.thinking
+    if reply.finish.calls:
+        message["tool_calls"] = _calls(reply.finish.calls)
+    return {**_head(heading), "message": message, **_end(reply.finish)}
+
+
+async def stream(
+    pieces: AsyncIterator[Piece], heading: Heading, wanted: Wanted
+) -> AsyncIterator[bytes]:
+    """A reply as lines of JSON."""
+    async for piece in pieces:
+        match piece:
+            case Words(text):
+                yield _line(heading, {"content": text})
+            case Thoughts(text):
+                yield _line(heading, {"content": "", "thinking": text})
+            case Finish(calls):
+                if calls:
+                    yield _line(heading, {"content": "", "tool_calls": _calls(calls)})
+                yield _line(heading, {"content": ""}, _end(piece))
+
+
+def _line(heading: Heading, said: Body, end: Mapping[str, Any] | None = None) -> bytes:
+    message = {"role": "assistant", **said}
+    return line({**_head(heading), "message": message, **(end or {"done": False})}) + b"\n"
+
+
+def _head(heading: Heading) -> Body:
+    created = datetime.fromtimestamp(heading.created, UTC)
+    return {"model": heading.model, "created_at": created.isoformat().replace("+00:00", "Z")}
+
+
+def _calls(calls: tuple[Call, ...]) -> list[Body]:
+    return [
+        {
+            "id": new_id("call_"),
+            "function": {"index": index, "name": call.tool, "arguments": call.tool_input},
+        }
+        for index, call in enumerate(calls)
+    ]
+
+
+def _end(finish: Finish) -> Body:
+    usage = finish.usage
+    reason = "length" if finish.reason == "length" and not finish.calls else "stop"
+    return {"done": True, "done_reason": reason, **_counts(usage)}
+
+
+def _counts(usage: Usage) -> Body:
+    return {
+        "total_duration": int(usage.seconds * NANOSECONDS),
+        "load_duration": int(usage.load_seconds * NANOSECONDS),
+        "prompt_eval_count": usage.prompt_tokens,
+        "prompt_eval_duration": int(usage.prompt_seconds * NANOSECONDS),
+        "eval_count": usage.reply_tokens,
+        "eval_duration": int(usage.reply_seconds * NANOSECONDS),
+    }
+
+
+def error(status: int, message: str) -> Body:
+    """An error, in Ollama's shape."""
+    return {"error": message}
+
+
+def broken(status: int, message: str) -> bytes:
+    """An error that comes after the beginning of a stream."""
+    return line(error(status, message)) + b"\n"
+
+
+OLLAMA = Protocol(
+    name="ollama",
+    path="/api/chat",
+    wanted=wanted,
+    stream=stream,
+    whole=whole,
+    error=error,
+    broken=broken,
+    media_type="application/x-ndjson",
+)

@@ -1,0 +1,40 @@
+"""How the server is set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PORT = 11435  # the one after Ollama's
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the server is set.
+
+    `host` and `port` are where it listens. `hosts` are further names by which clients may call it,
+    `origins` the web pages ("https://chat.example") that may. `token` is what clients must bear.
+    `max_bytes` is the most of one request's body. `parallel` requests are at work at once and
+    `waiting` more may wait; beyond, clients are told to come back. `repairs` is the most
+    corrections in a row, `timeout` the most seconds for a reply with tools. `prompts` names a
+    prompt set. `grace` is the seconds that replies have to end when the server is told to stop.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    token: str | None = None
+    max_bytes: int = 32 * 1024 * 1024
+    parallel: int = 32
+    waiting: int = 256
+    repairs: int = 2
+    timeout: float | None = None
+    prompts: str | Path | None = None
+    grace: float = 30.0
+
+    @property
+    def is_local(self) -> bool:
+        """Is it reached from this machine alone?"""
+        return self.host in LOOPBACK

@@ -1,0 +1,97 @@
+"""What the two protocols have in common: how a body is read, refused and written.
+
+A protocol is a value: functions that make a `Wanted` of a body, and JSON of a reply. Bodies come
+from anyone, so their shapes are described to pydantic, and what does not fit is refused in words.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from azent.errors import RequestRefused
+from azent.serve.answer import Piece, Whole
+from azent.serve.translate import Wanted
+
+Shape = TypeVar("Shape", bound=BaseModel)
+Body: TypeAlias = dict[str, Any]
+
+
+class Open(BaseModel):
+    """A shape that lets through what it does not know, as servers of both protocols do."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What every piece of one reply says about it."""
+
+    id: str
+    model: str
+    created: float  # seconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How clients and the server talk.
+
+    `wanted` reads a body (RequestRefused), `needs_azent` says whether it is azent's to answer,
+    `stream` and `whole` write a reply, `error` an error of a status, `broken` one in a stream.
+    """
+
+    name: str
+    path: str
+    wanted: Callable[[Body], Wanted]
+    stream: Callable[[AsyncIterator[Piece], Heading, Wanted], AsyncIterator[bytes]]
+    whole: Callable[[Whole, Heading], Body]
+    error: Callable[[int, str], Body]
+    broken: Callable[[int, str], bytes]
+    media_type: str
+
+
+def body_of(raw: bytes) -> Body:
+    """The JSON object that a request brings. Raises RequestRefused."""
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise RequestRefused("the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise RequestRefused("the body must be a JSON object")
+    return body
+
+
+def shaped(shape: type[Shape], body: Mapping[str, Any]) -> Shape:
+    """The body in a shape. Raises RequestRefused with what does not fit, and where."""
+    try:
+        return shape.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(
+            str(step) for step in first["loc"] if not str(step).startswith("function-")
+        )
+        raise RequestRefused(f"{place or 'the body'}: {first['msg']}") from error
+
+
+def needs_azent(body: Body) -> bool:
+    """Are there tools to offer, or calls and results in the conversation?"""
+    if body.get("tools"):
+        return True
+    messages = body.get("messages")
+    said = messages if isinstance(messages, list) else []
+    return any(m.get("role") == "tool" or m.get("tool_calls") for m in said if isinstance(m, dict))
+
+
+def new_id(prefix: str) -> str:
+    """An id that no other reply and no other call has."""
+    return f"{prefix}{secrets.token_hex(12)}"
+
+
+def line(value: object) -> bytes:
+    """A JSON value as bytes, on one line."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,63 @@
+"""Every error as an answer: the right status, in the shape of the protocol that was spoken."""
+
+from __future__ import annotations
+
+from starlette.responses import JSONResponse
+
+from azent.errors import (
+    AzentError,
+    ContextTooSmall,
+    ModelNotFound,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnreachable,
+    RequestRefused,
+    SchemaError,
+    UsageError,
+)
+from azent.serve.ollama import OLLAMA
+from azent.serve.openai import OPENAI
+from azent.serve.protocol import Protocol
+
+STATUSES: dict[type[AzentError], int] = {
+    ModelNotFound: 404,
+    ModelTimeout: 504,
+    ModelUnreachable: 503,
+    ContextTooSmall: 400,
+    SchemaError: 400,
+    UsageError: 400,
+}
+BAD_GATEWAY = 502  # the model failed in a way that is neither the client's fault nor the server's
+
+
+def protocol_of(path: str) -> Protocol:
+    """The protocol that is spoken at a path."""
+    return OLLAMA if path.startswith("/api/") else OPENAI
+
+
+def status_of(error: AzentError) -> int:
+    """The HTTP status that says whose fault an error is."""
+    if isinstance(error, RequestRefused):
+        return error.status
+    if isinstance(error, ModelRefused) and 400 <= error.status < 500:
+        return error.status
+    found = (status for kind, status in STATUSES.items() if isinstance(error, kind))
+    return next(found, BAD_GATEWAY)
+
+
+def words_of(error: AzentError) -> str:
+    """An error as a sentence and a way out."""
+    return f"{error}. {error.hint}".removesuffix(". ")
+
+
+def refusal(path: str, error: AzentError) -> JSONResponse:
+    """The answer to a request that failed."""
+    return refused(path, status_of(error), words_of(error), getattr(error, "retry_after", 0))
+
+
+def refused(path: str, status: int, message: str, retry_after: int = 0) -> JSONResponse:
+    """An error of a status, in the shape of the path's protocol."""
+    headers = {"Retry-After": str(retry_after)} if retry_after else {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return JSONResponse(protocol_of(path).error(status, message), status, headers)

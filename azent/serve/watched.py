@@ -1,0 +1,78 @@
+"""Replies that end when their client leaves.
+
+A client that hangs up is only seen by whoever listens for it. So listening goes on beside the work,
+and the work is cancelled when the client is gone: the model is stopped, the slot is free again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from azent.errors import AzentError
+from azent.serve.refusal import protocol_of, refusal, status_of, words_of
+
+
+class Watched:
+    """An application whose work is cancelled when the client hangs up."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        work = asyncio.ensure_future(self.app(scope, receive, send))
+        gone = asyncio.ensure_future(_hung_up(receive))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cut = not work.done()
+            for task in (work, gone):
+                task.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+        if not cut:
+            work.result()
+
+
+async def _hung_up(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Stream:
+    """An application that streams pieces.
+
+    It begins with the first, so that what fails before has a status of its own; what fails later is
+    told in the stream.
+    """
+
+    def __init__(self, pieces: AsyncIterator[bytes], media_type: str) -> None:
+        self.pieces = pieces
+        self.media_type = media_type
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+        try:
+            async for piece in self.pieces:
+                if not begun:
+                    await send(_start(self.media_type))
+                    begun = True
+                await _send_piece(send, piece)
+        except AzentError as error:
+            if not begun:
+                await refusal(scope["path"], error)(scope, receive, send)
+                return
+            protocol = protocol_of(scope["path"])
+            await _send_piece(send, protocol.broken(status_of(error), words_of(error)))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _start(media_type: str) -> dict[str, Any]:
+    headers = [(b"content-type", media_type.encode()), (b"cache-control", b"no-cache")]
+    return {"type": "http.response.start", "status": 200, "headers": headers}
+
+
+async def _send_piece(send: Send, piece: bytes) -> None:
+    await send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -29,6 +29,11 @@ def offline() -> bool:
     return os.environ.get("AZENT_OFFLINE", "").strip().lower() not in NO
 
 
+def server_token() -> str | None:
+    """The token that AZENT_TOKEN says clients of the server must bear."""
+    return os.environ.get("AZENT_TOKEN", "").strip() or None
+
+
 def model_mirror() -> str | None:
     """The URL or folder that AZENT_MODEL_MIRROR names as a place to fetch model files from."""
     return os.environ.get("AZENT_MODEL_MIRROR") or None

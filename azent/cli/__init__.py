@@ -12,7 +12,7 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask, config, doctor, models, tools
+from azent.cli import ask, config, doctor, models, serve, tools
 
 app = typer.Typer(
     name="azent",
@@ -23,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("ask", epilog=ask.EXAMPLES)(ask.command)
+app.command("serve", epilog=serve.EXAMPLES)(serve.command)
 app.add_typer(tools.app, name="tools")
 app.command("doctor")(doctor.command)
 app.add_typer(models.app, name="models")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from azent.errors import ModelTimeout
 from azent.flow.ask import ask
 from azent.flow.run import run
 from azent.flow.turn import (
@@ -49,9 +50,15 @@ def converse(turn: Turn) -> Flow:
 
 
 def respond(turn: Turn) -> Flow:
-    """One reply to someone who runs the functions elsewhere: the calls to run, or an answer."""
-    while isinstance(step := next_step(turn.log, turn.terms), Ask):
-        yield from ask(turn, step)
+    """One reply to someone who runs the functions elsewhere: the calls to run, or an answer.
+
+    Raises ModelTimeout past the deadline.
+    """
+    try:
+        while isinstance(step := next_step(turn.log, turn.terms), Ask):
+            yield from ask(turn, step)
+    except TimeUp as error:
+        raise ModelTimeout("the model gave no reply within the time limit") from error
     answer = step.answer if isinstance(step, Done) else answer_of(turn.log, turn.terms)
     once = replace(turn.terms, repeatable=frozenset())
     calls = to_run(step.calls, once) if isinstance(step, Run) else ()

@@ -133,6 +133,7 @@ class Scan:
         inner = self._text[self._at : end]
         if closer is not None and not unsure:
             self._mode, self._at = None, closer.end()
+            self._chained = mode.kind != "listing"  # a call may follow reasoning on its last line
             inner += closer.group() if mode.kind == "listing" else ""
         else:
             self._at = end
@@ -252,10 +253,10 @@ class Scan:
             block.wrapper,
             block.undo,
         )
-        self._chained = bool(block.calls or block.wrapper)
+        self._chained = bool(block.calls or block.wrapper or block.undo)
 
     def _sequel(self, terms: Terms) -> Iterator[Piece]:
-        """Another value right behind a call, on its line or on the next."""
+        """A value right behind a call or behind reasoning, on its line or on the next."""
         if terms.more and _MAYBE_SEQUEL.match(self._text, self._at):
             return
         match = _SEQUEL.match(self._text, self._at)

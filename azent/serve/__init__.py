@@ -6,6 +6,7 @@ models without native tools make the calls that the client asks for; all others 
 model's server untouched, where it has one.
 
     app(models)        the application, for any ASGI server
+    listen(options)    the socket to serve it on
     run(models)        serve it, until a signal says otherwise
 """
 
@@ -13,6 +14,6 @@ from __future__ import annotations
 
 from azent.serve.app import app
 from azent.serve.options import Options
-from azent.serve.run import run
+from azent.serve.run import listen, run
 
-__all__ = ["Options", "app", "run"]
+__all__ = ["Options", "app", "listen", "run"]

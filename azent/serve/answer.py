@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from azent.agent import adrive
+from azent.drive import adrive
 from azent.flow import Turn, respond
 from azent.messages import (
     Answer,

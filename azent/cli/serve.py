@@ -1,0 +1,123 @@
+"""`azent serve`: azent between any client and any model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from azent.cli.polite import polite, say
+from azent.errors import SettingsError, UsageError
+
+if TYPE_CHECKING:
+    from azent.models import Model
+    from azent.serve import Options
+
+EXAMPLES = """Examples:
+
+azent serve --model qwen2.5-coder:1.5b --port 11435
+
+azent serve -m qwen2.5-coder:1.5b -m gguf:./other.gguf
+
+azent serve -m qwen2.5-coder:1.5b --host 0.0.0.0 --token-file token.txt
+"""
+
+
+@polite
+def command(
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", help="A model to serve. Repeatable."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on.")] = 11435,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="A file with the token that clients must bear.", show_default=False),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further name of this server. Repeatable.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(help="Web pages that may ask, by origin. Repeatable.")
+    ] = None,
+    prompts: Annotated[
+        str | None, typer.Option("--prompts", "-p", help="A prompt set, by name or folder.")
+    ] = None,
+    parallel: Annotated[int, typer.Option(min=1, help="The most requests at work at once.")] = 32,
+    queue: Annotated[int, typer.Option(min=0, help="The most requests that wait.")] = 256,
+    max_megabytes: Annotated[int, typer.Option(min=1, help="The most of one request.")] = 32,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.1, help="The most seconds for a reply with tools.")
+    ] = None,
+    num_ctx: Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")] = None,
+) -> None:
+    """Serve models to clients of OpenAI's and Ollama's protocols, with tools for all of them."""
+    _need("serve", "starlette", "uvicorn")
+    from azent.serve import Options, listen, run
+
+    options = Options(
+        host=host,
+        port=port,
+        hosts=tuple(allow_host or ()),
+        origins=tuple(allow_origin or ()),
+        token=_token(token_file),
+        max_bytes=max_megabytes * 1024 * 1024,
+        parallel=parallel,
+        waiting=queue,
+        timeout=timeout,
+        prompts=prompts,
+    )
+    models = _models(model, num_ctx)
+    with listen(options) as listener:
+        _announce(options, models, listener.getsockname()[1])
+        run(models, options, listener)
+
+
+def _models(addresses: Sequence[str] | None, num_ctx: int | None) -> dict[str, Model]:
+    """The models by the names that clients call them: an address, or its name alone."""
+    from azent.cli.build import model_from, settings_from
+
+    models = []
+    for address in addresses or (None,):
+        values = settings_from({"model": address, "num_ctx": num_ctx})
+        given = {name: value.value for name, value in values.items()}
+        models.append(model_from(given, quiet=False))
+    named = {model.name: model for model in models}
+    if len(named) < len(models):
+        raise UsageError("two models bear one name", "Name each --model once.")
+    return named
+
+
+def _token(file: Path | None) -> str | None:
+    """The token of a file, else the environment's. Raises SettingsError for an empty one."""
+    from azent.settings import server_token
+
+    if file is None:
+        return server_token()
+    try:
+        token = file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the token cannot be read: {error}") from error
+    if not token:
+        raise SettingsError(f"{file} is empty", "Put the token into it, on one line.")
+    return token
+
+
+def _announce(options: Options, models: dict[str, Model], port: int) -> None:
+    where = f"[{options.host}]" if ":" in options.host else options.host
+    say(f"serving {', '.join(models)} at http://{where}:{port} (Ctrl-C ends it)")
+    say(f"  OpenAI's clients: base_url http://{where}:{port}/v1")
+    if not options.is_local and options.token is None:
+        say("! anyone who reaches this address may ask; --token-file keeps it to those you know")
+
+
+def _need(extra: str, *modules: str) -> None:
+    from importlib.util import find_spec
+
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        hint = f"Install it: pip install 'azent[{extra}]'."
+        raise UsageError(f"this needs {' and '.join(missing)}", hint)

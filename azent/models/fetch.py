@@ -11,7 +11,7 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -90,7 +90,9 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: IO[str]) -> None:
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        while True:
+            with suppress(OSError):  # it gives up after ten seconds
+                return msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
 
 else:
     import fcntl

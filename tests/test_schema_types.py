@@ -20,6 +20,7 @@ import typing_extensions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
+from pydantic_core import to_json
 
 from azent.errors import SchemaError
 from azent.schema import build, function_to_json, inlined, introspect
@@ -422,7 +423,7 @@ def larger(inner: st.SearchStrategy[Typed]) -> st.SearchStrategy[Typed]:
     return st.one_of(
         inner.map(lambda t: Typed(_of(list, t), st.lists(t.values, max_size=3), False)),
         inner.map(lambda t: Typed(_of(dict, t), st.dictionaries(TEXT, t.values), False)),
-        inner.map(lambda t: Typed(_of(deque, t), t.values.map(lambda v: deque([v])), False)),
+        hashable.map(lambda t: Typed(_of(deque, t), t.values.map(lambda v: deque([v])), False)),
         inner.map(lambda t: Typed(_of(typing.Optional, t), st.none() | t.values, t.is_hashable)),
         inner.map(lambda t: Typed(_of(tuple, t), st.lists(t.values).map(tuple), t.is_hashable)),
         hashable.map(lambda t: Typed(_of(set, t), st.sets(t.values, max_size=3), False)),
@@ -447,7 +448,7 @@ def _pair(first: Typed, second: Typed) -> Any:
 def test_a_value_of_any_type_survives_the_way_through_json(data: st.DataObject) -> None:
     typed = data.draw(st.recursive(LEAVES, larger, max_leaves=4))
     value = data.draw(typed.values)
-    written = json.loads(TypeAdapter(buildable(typed.hint)).dump_json(value))
+    written = json.loads(to_json(value, fallback=list))
     parameters = function_to_json(taking(typed.hint))["parameters"]
     jsonschema.Draft202012Validator(parameters).validate({"x": written})
     back = built(typed.hint, written)

@@ -211,14 +211,17 @@ class _Writer(GenerateJsonSchema):
 
 def _explained(made: Json, kind: Any) -> Json:
     """The schema of a class with its own summary, and a text for each field that has one."""
-    docs = parse_docs(inspect.cleandoc(kind.__doc__ or "")) if kind else parse_docs("")
+    docstring = inspect.cleandoc(getattr(kind, "__doc__", None) or "")
+    if docstring.startswith(f"{getattr(kind, '__name__', '')}("):
+        docstring = ""  # a dataclass without one is given its signature
+    docs = parse_docs(docstring)
     texts = {**docs.parameters, **_annotated_texts(kind)}
-    if kind and made.get("description") == inspect.cleandoc(kind.__doc__ or ""):
-        made["description"] = docs.text
+    if made.get("description", docstring) == docstring:
+        made = {**made, "description": docs.text}
     for name, field in made.get("properties", {}).items():
         if name in texts:
             field.setdefault("description", texts[name])
-    return made
+    return {key: value for key, value in made.items() if key != "description" or value}
 
 
 def _named(made: Json, kind: Any) -> Json:

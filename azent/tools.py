@@ -95,7 +95,7 @@ def _marked(function: Any, options: Options) -> Any:
         function = functools.partial(function)
     try:
         setattr(function, MARK, options)
-    except AttributeError:
+    except (AttributeError, TypeError):
         function = functools.partial(function)
         setattr(function, MARK, options)
     return function

@@ -16,11 +16,12 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from azent.errors import SchemaError, ToolFailed, UsageError
-from azent.execute.worker import LOADING, MAIN, length_of
+from azent.execute.worker import LOADING, MAIN, receive, send
 
 HINT = "Define it at the top level of a module, where another process can import it."
 
@@ -52,8 +53,9 @@ class Isolated:
         """Kill the process, and those that it started."""
         with self._lock:
             self._stopped = True
-            if self._process is not None:
-                _kill(self._process)
+            process, self._process = self._process, None
+            if process is not None:
+                _kill(process)
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -99,7 +101,6 @@ def _payload(function: partial[Any]) -> bytes:
         "name": name,
         "file": getattr(module, "__file__", None),
         "package": spec.parent if spec else getattr(module, "__package__", None),
-        "process": os.getpid(),
     }
     return pickle.dumps((where, pickle.dumps(function)))
 
@@ -117,11 +118,10 @@ def _exchange(process: subprocess.Popen[bytes], payload: bytes) -> bytes:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        process.stdin.write(length_of(payload) + payload)
-        process.stdin.flush()
+        send(process.stdin, payload)
     except BrokenPipeError:
         return b""
-    return process.stdout.read()
+    return receive(process.stdout)
 
 
 def _ending(code: int) -> str:
@@ -150,5 +150,6 @@ if sys.platform == "win32":
 else:
 
     def _kill(process: subprocess.Popen[bytes]) -> None:
-        if process.poll() is None:
+        """Kill its group, in which its watcher is left when it has ended by itself."""
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

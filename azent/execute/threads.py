@@ -55,19 +55,25 @@ class DaemonThreads(Executor):
         while item := self._work.get():
             future, function = item
             if future.set_running_or_notify_cancel():
-                _perform(future, function)
+                self._perform(future, function)
+            else:
+                self._idles()
             del future, function, item
-            with self._lock:
-                self._idle += 1
 
+    def _perform(self, future: Future[Any], function: Callable[[], Any]) -> None:
+        """Run work. The thread counts as idle before it tells: what it tells may make new work."""
+        try:
+            value = function()
+        except BaseException as error:
+            self._idles()
+            future.set_exception(error)
+        else:
+            self._idles()
+            future.set_result(value)
 
-def _perform(future: Future[Any], function: Callable[[], Any]) -> None:
-    try:
-        value = function()
-    except BaseException as error:
-        future.set_exception(error)
-    else:
-        future.set_result(value)
+    def _idles(self) -> None:
+        with self._lock:
+            self._idle += 1
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

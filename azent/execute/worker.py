@@ -1,7 +1,6 @@
 """The process in which an isolated call runs: it reads one call, runs it, and says what came of it.
 
-It lives no longer than the process that started it: when its standard input ends, so does it. Where
-the system can see to that too, it does, for a function in C may keep every other thread waiting.
+It lives no longer than the process that started it: when its standard input ends, so does it.
 """
 
 from __future__ import annotations
@@ -17,44 +16,42 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, Literal
 
 MAIN = "__mp_main__"  # the name that a script is loaded by, as in multiprocessing
 LOADING = "__azent_loading__"  # true in a script while it is being loaded
-PR_SET_PDEATHSIG = 1
 
 Said = tuple[Literal["returned", "raised"], Any]
 
 
-def length_of(payload: bytes) -> bytes:
-    """What precedes a payload."""
-    return struct.pack(">Q", len(payload))
+def send(pipe: IO[bytes], payload: bytes) -> None:
+    """Send a payload, its length first, so that it is known where it ends."""
+    pipe.write(struct.pack(">Q", len(payload)) + payload)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> bytes:
+    """The payload that comes, empty where none does."""
+    length = pipe.read(8)
+    return pipe.read(struct.unpack(">Q", length)[0]) if len(length) == 8 else b""
 
 
 def main() -> None:
     """Run the call on standard input, and end."""
     asked, answer = _own_pipes()
-    (length,) = struct.unpack(">Q", asked.read(8))
-    where, call = pickle.loads(asked.read(length))
-    _die_with(where["process"])
-    threading.Thread(target=_wait_for_end, args=(asked,), daemon=True).start()
-    answer.write(_pickled(_said(where, call)))
-    answer.flush()
+    where, call = pickle.loads(receive(asked))
+    _die_with_parent(asked, answer)
+    send(answer, _pickled(_said(where, call)))
     os._exit(0)  # threads that the function left behind are not waited for
 
 
-def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
+def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
     """Standard input and output for ourselves; the function gets nothing and standard error."""
     asked, answer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     return os.fdopen(asked, "rb"), os.fdopen(answer, "wb")
-
-
-def _wait_for_end(asked: BinaryIO) -> None:
-    asked.read(1)
-    _end_all()
 
 
 def _said(where: Mapping[str, Any], call: bytes) -> Said:
@@ -122,21 +119,23 @@ def _load_file(name: str, file: str) -> None:
 
 if sys.platform == "win32":
 
-    def _die_with(parent: int) -> None:
-        """The end of standard input has to do."""
+    def _die_with_parent(asked: IO[bytes], answer: IO[bytes]) -> None:
+        """A thread ends this process with the one that started it."""
+        threading.Thread(target=_wait_for_end, args=(asked,), daemon=True).start()
 
-    def _end_all() -> None:
+    def _wait_for_end(asked: IO[bytes]) -> None:
+        asked.read(1)
         os._exit(1)
 
 else:
 
-    def _die_with(parent: int) -> None:
-        if sys.platform == "linux":
-            import ctypes
+    def _die_with_parent(asked: IO[bytes], answer: IO[bytes]) -> None:
+        """A watcher ends this process, and all that it starts, with the one that started it.
 
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    def _end_all() -> None:
-        os.killpg(0, signal.SIGKILL)  # and whatever the function has started
+        It is a process too, because a function in C may keep every other thread waiting.
+        """
+        if os.fork():
+            return
+        answer.close()
+        asked.read(1)
+        os.killpg(0, signal.SIGKILL)

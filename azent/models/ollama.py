@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 
 NUM_CTX = 8192
 MAX_REPLY_TOKENS = 2048
+DEFAULTS = {
+    "temperature": 0,
+    "seed": 0,
+    "num_predict": MAX_REPLY_TOKENS,
+    # Ollama's own 1.1 holds it against a value that it stood in the prompt; calls must copy values.
+    "repeat_penalty": 1.0,
+}
 SILENCE_SECONDS = 600.0  # loading a large model from a slow disk takes minutes
 PASSING = {429, 502, 503, 504}
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -74,8 +81,7 @@ class Ollama:
         self.silence = silence
         self.headers = dict(headers or {})
         self.verify = verify
-        defaults = {"temperature": 0, "seed": 0, "num_predict": MAX_REPLY_TOKENS}
-        self.options = {**defaults, **(options or {}), "num_ctx": num_ctx}
+        self.options = {**DEFAULTS, **(options or {}), "num_ctx": num_ctx}
 
     def __repr__(self) -> str:
         return f"Ollama({self.name!r}, host={self.host!r})"

@@ -133,6 +133,14 @@ def test_definitions_of_one_name_stay_apart() -> None:
         {"$ref": ["#"]},
         {"$dynamicRef": "#x"},
         {"items": {"anyOf": [{"$ref": "#/nowhere"}]}},
+        {"properties": []},
+        {"properties": {"x": 5}},
+        {"properties": {"x": {"anyOf": {"type": "integer"}}}},
+        {"enum": "a"},
+        {"type": {"type": "object"}},
+        {"items": "string"},
+        {"$defs": {"A": {"required": True}}},
+        {"description": None},
         [],
         "object",
         None,
@@ -178,10 +186,22 @@ def test_what_is_too_large_is_refused() -> None:
         inlined({"anyOf": [INTEGER] * 60_000})
 
 
-NAMES = st.sampled_from("ABCD")
+REFERENCES = st.sampled_from("ABCD").map(lambda name: {"$ref": f"#/$defs/{name}"})
+BESIDE = st.sampled_from(
+    [
+        {},
+        {"description": "beside"},
+        {"maxItems": 1},
+        {"type": "array"},
+        {"properties": {"p": {"type": "string"}}, "additionalProperties": False},
+        {"additionalProperties": {"type": "integer"}},
+        {"items": {"type": "integer"}},
+    ]
+)
 SCHEMAS = st.recursive(
-    st.sampled_from([{"type": "integer"}, {"type": "string"}, {"enum": [1, "a"]}])
-    | NAMES.map(lambda name: {"$ref": f"#/$defs/{name}"}),
+    st.sampled_from([{"type": "integer"}, {"type": "string"}, {"const": 1}, {"enum": [1, "a"]}])
+    | st.builds(lambda ref, beside: {**ref, **beside}, REFERENCES, BESIDE)
+    | st.builds(lambda ref, beside: {"allOf": [ref], **beside}, REFERENCES, BESIDE),
     lambda inner: st.one_of(
         st.builds(lambda each: {"type": "array", "items": each}, inner),
         st.builds(lambda each: {"type": "object", "properties": {"p": each}}, inner),
@@ -189,7 +209,14 @@ SCHEMAS = st.recursive(
     ),
     max_leaves=6,
 )
-HELD = st.fixed_dictionaries({name: SCHEMAS.map(lambda s: {"items": s}) for name in "ABCD"})
+HELD = st.fixed_dictionaries(
+    {
+        name: st.builds(
+            lambda key, each: {key: each}, st.sampled_from(["items", "contains"]), SCHEMAS
+        )
+        for name in "ABCD"
+    }
+)
 VALUES = st.recursive(
     st.integers() | st.text(max_size=2),
     lambda inner: st.lists(inner, max_size=3) | st.builds(lambda each: {"p": each}, inner),

@@ -14,32 +14,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from azent.errors import SchemaError
+from azent.schema.bounds import check_shape, check_size, too_large
+from azent.schema.keywords import DEFINITIONS, LIST, NAMED, ONE, children
 
-_DEEPEST = 100
-_MOST_NODES = 50_000
 _MOST_TARGETS = 1_000
 _MOST_COPIED = 500  # nodes that inlining may add before the references are left in place
 
-_ONE = frozenset(
-    {
-        "additionalItems",
-        "additionalProperties",
-        "contains",
-        "contentSchema",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
-)
-_LIST = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
-_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
-_DEFINITIONS = frozenset({"$defs", "definitions"})
-_DROPPED = _DEFINITIONS | {"title", "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary"}
+_DROPPED = DEFINITIONS | {"title", "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary"}
+_APPLICATORS = ONE | LIST | NAMED
 _NOTES = frozenset({"description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
 
 
@@ -49,12 +31,13 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
     Recursive parts stay references into `$defs`. A `const` becomes an `enum` of one value.
     SchemaError: the schema refers to a place outside itself or to none, or is too deep or large.
     """
-    _check_size(schema)
+    check_size(schema)
+    check_shape(schema)
     try:
         made = inlined_own(schema)
     except RecursionError:  # a long chain of references
-        raise _too_large() from None
-    _check_size(made)
+        raise too_large() from None
+    check_size(made)
     return made
 
 
@@ -111,11 +94,11 @@ class _Inliner:
     def value(self, key: str, value: Any) -> Any:
         if key == "discriminator" and isinstance(value, Mapping):
             return {name: each for name, each in value.items() if name != "mapping"}
-        if key in _LIST and isinstance(value, list):
+        if key in LIST and isinstance(value, list):
             return [self.copy(each) for each in value]
-        if key in _NAMED and isinstance(value, Mapping):
+        if key in NAMED and isinstance(value, Mapping):
             return {name: self.copy(each) for name, each in value.items()}
-        return self.copy(value) if key in _ONE else value
+        return self.copy(value) if key in ONE else value
 
 
 def _is_kept(key: str, value: Any) -> bool:
@@ -123,17 +106,21 @@ def _is_kept(key: str, value: Any) -> bool:
 
 
 def _merged(target: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
-    """What a reference and the keywords beside it say together; notes beside it win."""
-    if target.keys() & beside.keys() <= _NOTES:
-        return {**target, **beside}
-    return {"allOf": [target], **beside}
+    """What a reference and the keywords beside it say together; notes beside it win.
+
+    Keywords that look at their neighbours, as `additionalProperties` does, must stay apart.
+    """
+    said = beside.keys() - _NOTES
+    if said & target.keys() or said & _APPLICATORS:
+        return {"allOf": [target], **beside}
+    return {**target, **beside}
 
 
 def _without_lone_all_of(node: dict[str, Any]) -> dict[str, Any]:
     branches = node.get("allOf", ())
-    if len(branches) == 1 and isinstance(branches[0], dict):
-        return _merged(branches[0], {key: each for key, each in node.items() if key != "allOf"})
-    return node
+    if len(branches) != 1 or not isinstance(branches[0], dict):
+        return node
+    return _merged(branches[0], {key: each for key, each in node.items() if key != "allOf"})
 
 
 # ---- references ----------------------------------------------------------------------------------
@@ -146,7 +133,7 @@ def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
     while waiting:
         ref = waiting.pop()
         if len(targets) > _MOST_TARGETS:
-            raise _too_large()
+            raise too_large()
         if ref not in targets:
             targets[ref] = _looked_up(schema, ref)
             waiting.extend(_references(targets[ref]))
@@ -162,19 +149,8 @@ def _references(node: Any) -> Iterator[str]:
             raise SchemaError(f"a schema uses {key}, which is not supported; use $ref")
     if "$ref" in node:
         yield _checked(node["$ref"])
-    for child in _children(node):
+    for child in children(node):
         yield from _references(child)
-
-
-def _children(node: Mapping[str, Any]) -> Iterator[Any]:
-    """The schemas directly inside a schema, definitions apart."""
-    for key, value in node.items():
-        if key in _LIST and isinstance(value, list):
-            yield from value
-        elif key in _NAMED and isinstance(value, Mapping):
-            yield from value.values()
-        elif key in _ONE:
-            yield value
 
 
 def _checked(ref: Any) -> str:
@@ -253,33 +229,7 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-# ---- bounds --------------------------------------------------------------------------------------
-
-
 def _nodes(node: Any) -> int:
     if not isinstance(node, Mapping):
         return 1
-    return 1 + sum(map(_nodes, _children(node)))
-
-
-def _check_size(schema: Any) -> None:
-    """Refuses what is nested too deeply or has too many parts, without recursion of its own."""
-    if not isinstance(schema, Mapping):
-        raise SchemaError(f"a schema must be an object, not {type(schema).__name__}")
-    waiting: list[tuple[Any, int]] = [(schema, 0)]
-    count = 0
-    while waiting:
-        node, depth = waiting.pop()
-        count += 1
-        if depth > _DEEPEST or count > _MOST_NODES:
-            raise _too_large()
-        values = node.values() if isinstance(node, Mapping) else node
-        inner = [each for each in values if isinstance(each, Mapping | list)]
-        waiting.extend((each, depth + 1) for each in inner)
-
-
-def _too_large() -> SchemaError:
-    return SchemaError(
-        "a schema is nested too deeply or is too large to be offered",
-        "Offer less at once: a function for each part of it.",
-    )
+    return 1 + sum(map(_nodes, children(node)))

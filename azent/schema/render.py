@@ -39,6 +39,8 @@ _PYTHON = _Language(
     "tuple[{}]",
     "dict[str, {}]",
 )
+_STEPS = {"items": "[]", "additionalProperties": ".*"}
+_encoder = json.JSONEncoder(ensure_ascii=False)
 _FORMATS = {
     "date": "as YYYY-MM-DD",
     "time": "as hh:mm:ss",
@@ -206,17 +208,20 @@ def _notes(path: str, schema: Any) -> list[tuple[str, str]]:
 
 def _parts(schema: Schema) -> Iterator[tuple[str, Any]]:
     """The schemas inside of one, each with its step of the path."""
-    yield from ((f".{name}", each) for name, each in schema.get("properties", {}).items())
-    yield from ((f"[{index}]", each) for index, each in enumerate(schema.get("prefixItems", ())))
-    for key, step in (("items", "[]"), ("additionalProperties", ".*")):
-        yield from ((step, each) for each in [schema.get(key)] if each)
-    for key in ("anyOf", "oneOf", "allOf"):
-        yield from (("", each) for each in schema.get(key, ()))
+    for key, value in schema.items():
+        if key == "properties":
+            yield from ((f".{name}", each) for name, each in value.items())
+        elif key == "prefixItems":
+            yield from ((f"[{index}]", each) for index, each in enumerate(value))
+        elif key in ("anyOf", "oneOf", "allOf"):
+            yield from (("", each) for each in value)
+        elif key in _STEPS:
+            yield _STEPS[key], value
 
 
 def _said(schema: Schema) -> str:
     """The description of a schema, and in brackets what its type does not tell."""
-    bounds = [f"{word} {_value(schema[key])}" for key, word in _BOUNDS.items() if key in schema]
+    bounds = [f"{_BOUNDS[key]} {_value(value)}" for key, value in schema.items() if key in _BOUNDS]
     if "prefixItems" in schema:
         bounds = []  # the type shows how many there are
     if form := _FORMATS.get(schema.get("format", ""), ""):
@@ -227,7 +232,7 @@ def _said(schema: Schema) -> str:
 
 def _schema(schema: Any) -> Schema:
     """A schema as an object: `true` says as little as an empty one."""
-    return schema if isinstance(schema, Mapping) else {}
+    return schema if isinstance(schema, dict) else {}
 
 
 def _line(text: str) -> str:
@@ -239,4 +244,4 @@ def _key(name: str) -> str:
 
 
 def _value(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return _encoder.encode(value)

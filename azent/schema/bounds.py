@@ -1,0 +1,57 @@
+"""What is asked of a schema from elsewhere before anything reads it: its shape, depth and size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from azent.errors import SchemaError
+from azent.schema.keywords import DEFINITIONS, LIST, NAMED, children
+
+_DEEPEST = 100
+_MOST_NODES = 50_000
+_SHAPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(NAMED | DEFINITIONS, Mapping),
+    **dict.fromkeys(LIST - {"items"} | {"enum", "required"}, list),
+    "type": (str, list),
+    "description": str,
+}
+_SHAPE = "It has to be a JSON Schema: https://json-schema.org."
+
+
+def check_size(schema: Any) -> None:
+    """Refuses what is nested too deeply or has too many parts, without recursion of its own."""
+    if not isinstance(schema, Mapping):
+        raise SchemaError(f"a schema must be an object, not {type(schema).__name__}")
+    waiting: list[tuple[Any, int]] = [(schema, 0)]
+    count = 0
+    while waiting:
+        node, depth = waiting.pop()
+        count += 1
+        if depth > _DEEPEST or count > _MOST_NODES:
+            raise too_large()
+        values = node.values() if isinstance(node, Mapping) else node
+        inner = [each for each in values if isinstance(each, Mapping | list)]
+        waiting.extend((each, depth + 1) for each in inner)
+
+
+def check_shape(schema: Mapping[str, Any]) -> None:
+    """Refuses keywords with values of another shape than theirs: nobody below looks again."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, Mapping | bool):
+            raise SchemaError(f"where a schema must stand there is {type(node).__name__}", _SHAPE)
+        for key, value in node.items() if isinstance(node, Mapping) else ():
+            if key in _SHAPES and not isinstance(value, _SHAPES[key]):
+                raise SchemaError(f"{key!r} in a schema is {type(value).__name__}", _SHAPE)
+            if key in DEFINITIONS:
+                waiting.extend(value.values())
+        waiting.extend(children(node) if isinstance(node, Mapping) else ())
+
+
+def too_large() -> SchemaError:
+    return SchemaError(
+        "a schema is nested too deeply or is too large to be offered",
+        "Offer less at once: a function for each part of it.",
+    )

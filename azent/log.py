@@ -5,6 +5,7 @@ A turn is a question and all that follows it up to the next one.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 
@@ -67,13 +68,14 @@ def rounds(turn: Log) -> int:
 
 def failures(turn: Log) -> int:
     """How many replies in a row, up to the last, could not be used at all."""
-    count = 0
-    for reply in reversed(replies_of(turn)):
-        usable = any(not call.problem for call in reply.calls) or not (reply.problem or reply.calls)
-        if usable:
-            break
-        count += 1
-    return count
+    useless = itertools.takewhile(lambda reply: not usable(reply), reversed(replies_of(turn)))
+    return sum(1 for _ in useless)
+
+
+def usable(reply: Reply) -> bool:
+    """Can the reply be used: has it a legal call, or is nothing wrong with it?"""
+    legal = any(not call.problem for call in reply.calls)
+    return legal or not (reply.problem or reply.calls)
 
 
 def repeats(made: Sequence[object]) -> bool:

@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from azent.drive import adrive
 from azent.flow import Turn, respond
+from azent.log import usable
 from azent.messages import (
     Answer,
     Asking,
     Call,
     Chunk,
-    Corrected,
     Event,
     Replied,
     Thinking,
@@ -108,9 +108,8 @@ class _Hearing:
                 return [Thoughts(text)]
             case Replied(reply):
                 self.reason = reply.done_reason
+                self.corrections += not usable(reply)
                 return [Words(self.kept)] if self.kept and not reply.problem else []
-            case Corrected():
-                self.corrections += 1
             case Answer(calls=calls, usage=usage):
                 made = calls if self.parallel else calls[:1]
                 return [Finish(made, self.reason, usage, self.corrections)]

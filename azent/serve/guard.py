@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,6 +19,7 @@ from azent.errors import RequestRefused
 from azent.serve.options import LOOPBACK, Options
 from azent.serve.refusal import refusal
 
+HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 EVERYWHERE = ("0.0.0.0", "::")
 OPEN_PATHS = ("/health",)  # what may be asked without a token
 
@@ -52,9 +53,10 @@ class Guard:
             raise _too_large(self.options.max_bytes)
 
     def _check_host(self, host: str) -> None:
-        name = (urlsplit(f"//{host}").hostname or "") if _is_sane(host) else ""
+        match = HOST.fullmatch(host)
+        name = match[1].strip("[]").lower() if match else ""
         named = (*LOOPBACK, self.options.host, *self.options.hosts)
-        if name in named or (self.options.host in EVERYWHERE and _is_address(name)):
+        if (name and name in named) or (self.options.host in EVERYWHERE and _is_address(name)):
             return
         hint = "Allow it with --allow-host."
         raise RequestRefused(f"this server is not called {host!r}", hint, status=403)
@@ -73,10 +75,6 @@ def _check_token(header: str, token: str) -> None:
         return
     hint = "Send it: Authorization: Bearer TOKEN."
     raise RequestRefused("this server wants a bearer token", hint, status=401)
-
-
-def _is_sane(host: str) -> bool:
-    return host.isascii() and not set(host) & set("/@?#\\ ") and host.count("[") == host.count("]")
 
 
 def _is_address(name: str) -> bool:

@@ -470,6 +470,48 @@ def test_local_types_are_found_and_come_before_those_of_the_module() -> None:
     assert called(pack, {"item": {"parts": [{"size": 1}]}}) == Item([Part(1)])
 
 
+def test_local_typed_dicts_may_name_each_other() -> None:
+    class Wheel(TypedDict):
+        size: Annotated[int, "in inches"]
+
+    class Car(TypedDict):
+        wheels: list[Wheel]
+        spare: Car | None  # type: ignore[misc]  # mypy wants it at the top
+
+    def drive(car: Car) -> Any:
+        return car
+
+    car = {"wheels": [{"size": 16}], "spare": {"wheels": [], "spare": None}}
+    assert called(drive, {"car": car}) == car
+    with pytest.raises(InvalidArguments, match="'spare' is missing"):
+        called(drive, {"car": {"wheels": []}})
+
+
+class Comparing:
+    """A default that cannot be compared, as an array cannot."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]  # as arrays have it
+
+
+def test_a_default_is_never_compared() -> None:
+    def take(x=Comparing()):  # type: ignore[no-untyped-def]  # noqa: B008  # the point of it
+        return type(x).__name__
+
+    assert properties(take) == {"x": {}}
+    assert called(take, {}) == "Comparing"
+
+
+def test_keywords_unpacked_from_nothing_that_has_keys() -> None:
+    def take(**more: Unpack[Missing]) -> None:  # type: ignore[name-defined,misc]  # noqa: F821
+        """Take it."""
+
+    with pytest.raises(SchemaError, match="Missing"):
+        function_to_json(take)
+
+
 def test_a_closure_is_looked_into() -> None:
     def make() -> Callable[..., Any]:
         @dataclasses.dataclass

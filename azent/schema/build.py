@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from azent.errors import AzentError
 from azent.messages import Context, Problem, ProblemKind
 from azent.schema.introspect import Introspected
-from azent.schema.offer import EXTRA, adapter_for, hint_of
+from azent.schema.offer import EXTRA, adapter_for
 from azent.schema.signature import EMPTY, Kind, Parameter
 
 _UNGIVEN: Any = object()
@@ -67,7 +67,7 @@ def _value(
     if parameter.is_context:
         return context if isinstance(context, Context) else Context(context)
     if parameter.name in given:
-        return _built(introspected, parameter.name, hint_of(parameter), given[parameter.name])
+        return _built(introspected, parameter.name, parameter.hint, given[parameter.name])
     if parameter.is_required:
         raise _invalid(introspected, "missing_argument", f"{parameter.name!r} is missing at $")
     if parameter.field is not None:

@@ -14,6 +14,8 @@ import functools
 import operator
 import types
 import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typing_extensions
@@ -31,6 +33,17 @@ _KIN: dict[Any, Any] = {
 _SCALARS = (str, int, float, bool, types.NoneType)
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the annotations of one function share: names known to them, and classes replaced so far.
+
+    A recursive class is replaced once, and so is one that several parameters use.
+    """
+
+    names: Mapping[str, Any] = field(default_factory=dict)
+    replaced: dict[Any, Any] = field(default_factory=dict)
+
+
 def text_in(metadata: Any) -> str | None:
     """The text that one piece of `Annotated` metadata holds: a string, a `Doc`, a `Field`."""
     if isinstance(metadata, str):
@@ -41,14 +54,12 @@ def text_in(metadata: Any) -> str | None:
     return None
 
 
-def buildable(hint: Any, replaced: dict[Any, Any] | None = None) -> Any:
+def buildable(hint: Any, scope: Scope | None = None) -> Any:
     """The annotation to give to pydantic for this one.
 
-    `replaced` remembers the classes that were replaced: recursive ones come to an end, and the
-    same class stays the same throughout a function.
-    TypeError: no JSON value can become such an object.
+    TypeError: no JSON value can become such an object. NameError: a name in it is not known.
     """
-    replaced = {} if replaced is None else replaced
+    scope = scope or Scope()
     origin = get_origin(hint)
     if hint is type or origin is type:
         raise TypeError("a class cannot be given as JSON")
@@ -57,8 +68,8 @@ def buildable(hint: Any, replaced: dict[Any, Any] | None = None) -> Any:
     if origin is Annotated:
         base, *metadata = get_args(hint)
         known = [each for piece in metadata for each in _known(piece)]
-        return Annotated[(buildable(base, replaced), *known)]
-    return _class(hint, replaced) if origin is None else _generic(hint, origin, replaced)
+        return Annotated[(buildable(base, scope), *known)]
+    return _class(hint, scope) if origin is None else _generic(hint, origin, scope)
 
 
 def has_plain_values(kind: type[enum.Enum]) -> bool:
@@ -66,9 +77,9 @@ def has_plain_values(kind: type[enum.Enum]) -> bool:
     return all(isinstance(member.value, _SCALARS) for member in kind)
 
 
-def _class(hint: Any, replaced: dict[Any, Any]) -> Any:
+def _class(hint: Any, scope: Scope) -> Any:
     if type(hint).__module__ == "typing" and typing.is_typeddict(hint):
-        return replaced[hint] if hint in replaced else _typed_dict(hint, replaced)
+        return scope.replaced[hint] if hint in scope.replaced else _typed_dict(hint, scope)
     if not isinstance(hint, type) or hasattr(hint, "__get_pydantic_core_schema__"):
         return _KIN.get(hint, hint) if isinstance(hint, collections.abc.Hashable) else hint
     if issubclass(hint, enum.Enum):
@@ -97,21 +108,21 @@ def _chosen(hint: Any, choices: dict[Any, Any]) -> Any:
     return Annotated[hint, BeforeValidator(pick), WithJsonSchema({"enum": list(choices)})]
 
 
-def _typed_dict(hint: Any, replaced: dict[Any, Any]) -> Any:
+def _typed_dict(hint: Any, scope: Scope) -> Any:
     """The same `TypedDict` as one of typing_extensions; keys are set late, as they may recur."""
     kin: Any = typing_extensions.TypedDict(hint.__name__, {})  # type: ignore[misc]  # a variable
-    replaced[hint] = kin
-    keys = typing.get_type_hints(hint, include_extras=True)
-    kin.__annotations__ = {key: buildable(each, replaced) for key, each in keys.items()}
+    scope.replaced[hint] = kin
+    keys = typing.get_type_hints(hint, localns=dict(scope.names), include_extras=True)
+    kin.__annotations__ = {key: buildable(each, scope) for key, each in keys.items()}
     kin.__required_keys__, kin.__optional_keys__ = hint.__required_keys__, hint.__optional_keys__
     kin.__doc__, kin.__module__ = hint.__doc__, hint.__module__
     return kin
 
 
-def _generic(hint: Any, origin: Any, replaced: dict[Any, Any]) -> Any:
+def _generic(hint: Any, origin: Any, scope: Scope) -> Any:
     kin = _KIN.get(origin, origin)
     given = get_args(hint)
-    inner = tuple(each if each is ... else buildable(each, replaced) for each in given)
+    inner = tuple(each if each is ... else buildable(each, scope) for each in given)
     if kin is origin and all(new is old for new, old in zip(inner, given, strict=True)):
         return hint
     if origin in (Union, types.UnionType):

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from azent.errors import SchemaError
-from azent.schema.buildable import buildable, has_plain_values, text_in
+from azent.schema.buildable import Scope, buildable, has_plain_values, text_in
 from azent.schema.describe import Json, plain_schema, pydantic_schemas
 from azent.schema.hints import Unresolved, local_names
 from azent.schema.inline import inlined_own, without_references
@@ -34,7 +34,7 @@ def parameters_schema(
     `texts` are those of the docstring. SchemaError: a parameter has a type that JSON cannot hold.
     """
     offered = [each for each in signature.parameters if not each.is_context]
-    hints = {each.name: hint_of(each) for each in offered}
+    hints = {each.name: each.hint for each in offered}
     if signature.extra is not EMPTY:
         hints[EXTRA] = signature.extra
     made, definitions, adapters = _schemas(function, name, hints)
@@ -55,27 +55,14 @@ def returns_schema(function: Callable[..., Any], hint: Any, text: str) -> Json:
     return {**made, "description": text} if text else made
 
 
-def hint_of(parameter: Parameter) -> Any:
-    """The annotation of a parameter; without one, the type of its default where JSON has it."""
-    if parameter.hint is not EMPTY:
-        return parameter.hint
-    kind = type(parameter.default)
-    if parameter.default in (EMPTY, None) or plain_schema(kind) is not None:
-        return Any if parameter.default in (EMPTY, None) else kind
-    try:
-        pydantic_schemas({"it": TypeAdapter(kind)})
-    except Exception:
-        return Any
-    return kind
-
-
 def adapter_for(
-    hint: Any, function: Callable[..., Any], replaced: dict[Any, Any] | None = None
+    hint: Any, function: Callable[..., Any], scope: Scope | None = None
 ) -> TypeAdapter[Any]:
-    """Pydantic's adapter for an annotation of a function; `replaced` is that of `buildable`."""
-    adapter: TypeAdapter[Any] = TypeAdapter(buildable(hint, replaced))
+    """Pydantic's adapter for an annotation of a function; `scope` is shared by its parameters."""
+    scope = scope or Scope(local_names(function))
+    adapter: TypeAdapter[Any] = TypeAdapter(buildable(hint, scope))
     if not adapter.pydantic_complete:
-        adapter.rebuild(force=True, _types_namespace=local_names(function))
+        adapter.rebuild(force=True, _types_namespace=dict(scope.names))
     return adapter
 
 
@@ -89,8 +76,8 @@ def _schemas(
     if not asked:
         return made, {}, {}
     try:
-        replaced: dict[Any, Any] = {}
-        adapters = {each: adapter_for(hint, function, replaced) for each, hint in asked.items()}
+        scope = Scope(local_names(function))
+        adapters = {each: adapter_for(hint, function, scope) for each, hint in asked.items()}
         described = pydantic_schemas(adapters)
     except Exception:
         for parameter, hint in asked.items():

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 import typing_extensions
+from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
 from azent.errors import SchemaError
 from azent.messages import Context
 from azent.schema.buildable import text_in
+from azent.schema.describe import plain_schema, pydantic_schemas
 from azent.schema.hints import Unresolved, resolve
 
 Kind = inspect._ParameterKind
@@ -38,7 +40,7 @@ class Parameter:
 
     name: str
     kind: Kind
-    hint: Any
+    hint: Any  # an annotation, or what the default tells, or Any
     is_required: bool
     text: str = ""
     default: Any = EMPTY
@@ -68,7 +70,7 @@ def read_signature(function: Callable[..., Any], name: str) -> Signature:
     for each in found.parameters.values():
         hint = _checked(resolved[each.name], each.name, name)
         if each.kind is Kind.VAR_KEYWORD and get_origin(hint) in _UNPACK:
-            parameters.extend(_unpacked(get_args(hint)[0]))
+            parameters.extend(_unpacked(get_args(hint)[0], each.name, name))
         elif each.kind is Kind.VAR_KEYWORD:
             extra = hint
         elif each.kind is not Kind.VAR_POSITIONAL and each.name not in _bound(function):
@@ -104,6 +106,7 @@ def _inspected(function: Callable[..., Any], name: str) -> inspect.Signature:
             "Give a function with a signature: wrap this one in `def` with typed parameters.",
         ) from None
     _refuse_unbound(function, found, name)
+    _refuse_starred(found, name)
     return found
 
 
@@ -116,10 +119,12 @@ def _refuse_unbound(function: Any, found: inspect.Signature, name: str) -> None:
             f"{name}: the parameter {first!r} is not bound",
             f"Give the method of an instance: {owner.rpartition('.')[2]}().{name}.",
         )
-    kinds = {each.kind for each in found.parameters.values()}
-    if kinds == {Kind.VAR_POSITIONAL}:
+
+
+def _refuse_starred(found: inspect.Signature, name: str) -> None:
+    if {each.kind for each in found.parameters.values()} == {Kind.VAR_POSITIONAL}:
         raise SchemaError(
-            f"{name}: it takes nothing but *{first}, which cannot be offered",
+            f"{name}: it takes nothing but *{next(iter(found.parameters))}, which has no names",
             "Declare a parameter for each value, or one list.",
         )
 
@@ -146,10 +151,24 @@ def _parameter(found: inspect.Parameter, hint: Any) -> Parameter:
     if default is EMPTY:
         fields = [each for each in _metadata(hint) if isinstance(each, FieldInfo)]
         field = next((each for each in reversed(fields) if not each.is_required()), None)
+    hint = _type_of(default) if hint is EMPTY else hint
     is_required = default is EMPTY and field is None
     return Parameter(
         found.name, found.kind, hint, is_required, _text(hint), default, field, _is_context(hint)
     )
+
+
+def _type_of(default: Any) -> Any:
+    """The type of a default where JSON has it: what a parameter without a hint is taken to be."""
+    kind = type(default)
+    if default is EMPTY or default is None:
+        return Any
+    if plain_schema(kind) is None:
+        try:
+            pydantic_schemas({"it": TypeAdapter(kind)})
+        except Exception:
+            return Any
+    return kind
 
 
 def _text(hint: Any) -> str:
@@ -173,13 +192,18 @@ def _is_context(hint: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Context)
 
 
-def _unpacked(keys: Any) -> Iterator[Parameter]:
+def _unpacked(keys: Any, parameter: str, name: str) -> Iterator[Parameter]:
     """The keys of a TypedDict that `**kwargs` is declared to be."""
-    for name, hint in typing.get_type_hints(keys, include_extras=True).items():
+    try:
+        hints = typing.get_type_hints(keys, include_extras=True)
+    except Exception as error:
+        _checked(Unresolved(keys, f"{type(error).__name__}: {error}"), parameter, name)
+        raise
+    for key, hint in hints.items():
         # What the class says of required keys is wrong where its annotations are postponed.
-        is_required = name in keys.__required_keys__
+        is_required = key in getattr(keys, "__required_keys__", ())
         while (qualifier := get_origin(hint)) in _QUALIFIERS:
             (hint,) = get_args(hint)
             says = _QUALIFIERS[qualifier]
             is_required = is_required if says is None else says
-        yield Parameter(name, Kind.KEYWORD_ONLY, hint, is_required, _text(hint))
+        yield Parameter(key, Kind.KEYWORD_ONLY, hint, is_required, _text(hint))

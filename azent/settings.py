@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from azent.errors import SettingsError
 
@@ -44,17 +44,31 @@ def ollama_host(given: str | None = None) -> str:
 
     A host without scheme or port works; 0.0.0.0, an address to listen on, means this machine.
     """
-    text = (given or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
-    parts = urlsplit(text if "://" in text else f"http://{text}")
+    text = _ollama_address(given)
     try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
         port = parts.port
     except ValueError as error:
-        raise SettingsError(f"{text!r} is not an address: {error}") from error
+        shown = text.rpartition("@")[2]  # never a password
+        raise SettingsError(f"{shown!r} is not an address: {error}") from None
     host = parts.hostname or "127.0.0.1"
     host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     default = OLLAMA_PORT if "://" not in text else {"https": 443}.get(parts.scheme, 80)
     where = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{where}:{port or default}{parts.path}"
+
+
+def ollama_login(given: str | None = None) -> str | None:
+    """The "user:password" in the address of the Ollama server, if there is one."""
+    text = _ollama_address(given)
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    if parts.username is None:
+        return None
+    return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+
+
+def _ollama_address(given: str | None) -> str:
+    return (given or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
 
 
 def prompt_folders() -> tuple[Path, ...]:

@@ -1,33 +1,31 @@
 """Models of an Ollama server, by its official client.
 
-Whatever the client raises becomes one of azent's errors here and nowhere else. What may pass (the
-server is starting, is busy, or lost its runner) is tried again with a growing wait, as long as no
-piece of the reply has come; what will not pass (no such model, a bad request) is not. A reply that
-ends without `"done": true` was cut, and is an error, whatever the HTTP status said.
+What may pass (the server is starting, is busy, or lost its runner) is tried again with a growing
+wait, as long as no piece of the reply has come; what will not pass (no such model, a bad request)
+is not. A reply that ends without `"done": true` was cut, and is an error, whatever the HTTP status
+said. Each reply has a connection of its own: closing it is how the server is told to stop.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import base64
+import ssl
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, closing, contextmanager
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from azent import settings
-from azent.errors import (
-    ModelError,
-    ModelNotFound,
-    ModelRefused,
-    ModelTimeout,
-    ModelUnreachable,
-    ReplyBroken,
-)
+from azent.errors import ModelError, ModelNotFound, ReplyBroken
 from azent.messages import Call, Delta, End, Request, Usage
+from azent.models.limit import Limit
+from azent.models.trouble import Server, may_pass, translated
 
 if TYPE_CHECKING:
+    import httpx
     import ollama
 
 NUM_CTX = 8192
@@ -39,21 +37,21 @@ DEFAULTS = {
     # Ollama's own 1.1 holds it against a value that it stood in the prompt; calls must copy values.
     "repeat_penalty": 1.0,
 }
-SILENCE_SECONDS = 600.0  # loading a large model from a slow disk takes minutes
-PASSING = {429, 502, 503, 504}
-LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+FIRST_TOKEN_SECONDS = 600.0  # loading a large model from a slow disk takes minutes
 
 
 class Ollama:
     """A model that an Ollama server runs.
 
-    `host` is the server's address (else OLLAMA_HOST, else 127.0.0.1:11434). `num_ctx` is the
-    context in tokens, the same for every request, because another one reloads the model.
-    `keep_alive` is how long the model stays loaded ("10m", seconds, -1 for ever). `retries` more
-    tries are made after failures that may pass, waiting `retry_wait` seconds, then twice that, and
-    so on. `connect_timeout` and `silence` (the longest wait for the next piece) are in seconds.
-    `headers` go with each request; `verify` is False, or a file of certificates. `options` are
-    Ollama's own (temperature, seed, num_predict, ...).
+    `host` is the server's address (else OLLAMA_HOST, else 127.0.0.1:11434); a user and a password
+    in it are sent as basic authentication. `num_ctx` is the context in tokens, the same for every
+    request, because another one reloads the model. `keep_alive` is how long the model stays loaded
+    ("10m", seconds, -1 for ever). `retries` more tries are made after failures that may pass,
+    waiting `retry_wait` seconds, then twice that, and so on. In seconds, too: `connect_timeout`,
+    `first_token` (the longest silence, before the first piece or between two), and `reply_timeout`
+    (from the request to the last piece). `headers` go with each request, and are never shown.
+    `verify` is False, a file of certificates, or an SSLContext. `options` are Ollama's own
+    (temperature, seed, num_predict, ...).
     """
 
     def __init__(
@@ -66,9 +64,10 @@ class Ollama:
         retries: int = 2,
         retry_wait: float = 0.5,
         connect_timeout: float = 5.0,
-        silence: float = SILENCE_SECONDS,
+        first_token: float = FIRST_TOKEN_SECONDS,
+        reply_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        verify: bool | str = True,
+        verify: bool | str | ssl.SSLContext = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
@@ -78,62 +77,72 @@ class Ollama:
         self.retries = retries
         self.retry_wait = retry_wait
         self.connect_timeout = connect_timeout
-        self.silence = silence
-        self.headers = dict(headers or {})
+        self.first_token = first_token
+        self.reply_timeout = reply_timeout
         self.verify = verify
-        self.options = {**DEFAULTS, **(options or {}), "num_ctx": num_ctx}
+        self.options = {**DEFAULTS, **(options or {})}
+        self._headers = {**_basic(settings.ollama_login(host)), **(headers or {})}
 
     def __repr__(self) -> str:
         return f"Ollama({self.name!r}, host={self.host!r})"
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
+        limit = self._limit(request)
         for attempt in range(self.retries + 1):
-            started = False
+            reading = _Reading(self.name)
             try:
-                for piece in self._once(request):
-                    started = True
-                    yield piece
+                yield from self._once(request, reading, limit)
                 return
             except ModelError as error:
-                if started or attempt == self.retries or not may_pass(error):
-                    raise
-            time.sleep(self.retry_wait * 2**attempt)
+                if not self._again(error, reading, attempt):
+                    raise self._explained(error) from error.__cause__
+            time.sleep(limit.at_most(self.retry_wait * 2**attempt))
 
     async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
         """The asynchronous twin of `stream`."""
+        limit = self._limit(request)
         for attempt in range(self.retries + 1):
-            started = False
+            reading = _Reading(self.name)
             try:
-                async for piece in self._once_async(request):
-                    started = True
-                    yield piece
+                async with aclosing(self._once_async(request, reading, limit)) as pieces:
+                    async for piece in pieces:
+                        yield piece
                 return
             except ModelError as error:
-                if started or attempt == self.retries or not may_pass(error):
-                    raise
-            await asyncio.sleep(self.retry_wait * 2**attempt)
+                if not self._again(error, reading, attempt):
+                    explained = await asyncio.to_thread(self._explained, error)
+                    raise explained from error.__cause__
+            await asyncio.sleep(limit.at_most(self.retry_wait * 2**attempt))
 
-    def _once(self, request: Request) -> Iterator[Delta | End]:
+    def _once(self, request: Request, reading: _Reading, limit: Limit) -> Iterator[Delta | End]:
         import ollama
 
-        reading = _Reading(self)
-        client = ollama.Client(self.host, **self._transport(request))
-        with client, self._plain_errors():
-            for part in client.chat(**self._body(request)):
+        more = {"timeout": self._timeout(limit), "event_hooks": {"response": [limit.watch]}}
+        with (
+            self._plain_errors(reading, limit),
+            ollama.Client(self.host, **self.transport(), **more) as client,
+            limit,
+            closing(client.chat(**self._body(request))) as parts,
+        ):
+            for part in parts:
                 yield from reading.pieces(part)
             reading.finish()
 
-    async def _once_async(self, request: Request) -> AsyncIterator[Delta | End]:
+    async def _once_async(
+        self, request: Request, reading: _Reading, limit: Limit
+    ) -> AsyncGenerator[Delta | End, None]:
         import ollama
 
-        reading = _Reading(self)
-        client = ollama.AsyncClient(self.host, **self._transport(request))
-        async with client:
-            with self._plain_errors():
-                async for part in await client.chat(**self._body(request)):
-                    for piece in reading.pieces(part):
-                        yield piece
+        with self._plain_errors(reading, limit):
+            more = {"timeout": self._timeout(limit)}
+            async with ollama.AsyncClient(self.host, **self.transport(), **more) as client:
+                async with asyncio.timeout(limit.left()):
+                    chat = await client.chat(**self._body(request))
+                async with aclosing(chat) as parts:
+                    while (part := await _next(parts, limit)) is not None:
+                        for piece in reading.pieces(part):
+                            yield piece
                 reading.finish()
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -145,56 +154,75 @@ class Ollama:
         }
         if request.format is not None:
             body["format"] = request.format
+            body["think"] = False  # what a model thinks would have to obey the schema too
         if self.keep_alive is not None:
             body["keep_alive"] = self.keep_alive
         return body
 
-    def _transport(self, request: Request) -> dict[str, Any]:
-        """Keywords of the HTTP client: loopback needs neither proxies nor certificates."""
-        import httpx
+    def _limit(self, request: Request) -> Limit:
+        limits = [each for each in (request.timeout, self.reply_timeout) if each is not None]
+        return Limit(min(limits, default=None))
 
-        silence = min(self.silence, request.timeout or self.silence)
-        local = urlsplit(self.host).hostname in LOOPBACK
+    def transport(self) -> dict[str, Any]:
+        """Keywords for an httpx client of the server: loopback needs no proxies."""
         return {
-            "timeout": httpx.Timeout(silence, connect=min(self.connect_timeout, silence)),
-            "headers": self.headers,
-            "trust_env": not local,
-            "verify": self.verify if self.host.startswith("https:") else False,
+            "headers": dict(self._headers),
+            "trust_env": not _is_loopback(self.host),
+            "verify": self._certificates(),
         }
 
-    @contextmanager
-    def _plain_errors(self) -> Iterator[None]:
-        """Turn what the client raises into azent's errors."""
+    def _timeout(self, limit: Limit) -> httpx.Timeout:
         import httpx
-        import ollama
 
+        silence = limit.at_most(self.first_token)
+        return httpx.Timeout(silence, connect=limit.at_most(self.connect_timeout))
+
+    def _certificates(self) -> bool | ssl.SSLContext:
+        if not self.host.startswith("https:"):
+            return False
+        if isinstance(self.verify, str):
+            return ssl.create_default_context(cafile=self.verify)
+        return self.verify
+
+    @contextmanager
+    def _plain_errors(self, reading: _Reading, limit: Limit) -> Iterator[None]:
+        """Turn what the client raises into azent's errors."""
         try:
             yield
-        except ollama.ResponseError as error:
-            raise self._refusal(error) from error
-        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise ModelUnreachable(f"cannot reach Ollama at {self.host}") from error
-        except httpx.TimeoutException as error:
-            raise ModelTimeout(f"{self.name} sent nothing in time ({self.host})") from error
-        except (httpx.TransportError, ValueError) as error:
-            raise ReplyBroken(f"the reply of {self.name} broke off: {error}") from error
+        except Exception as error:
+            secrets = tuple(self._headers.values())
+            server = Server(self.name, self.host, secrets, reading.began, limit.is_up())
+            plain = translated(error, server)
+            if plain is error:
+                raise
+            raise plain from error
 
-    def _refusal(self, error: ollama.ResponseError) -> ModelError:
-        said = _said(error.error)
-        if error.status_code == 404 and "not found" in said:
-            hint = f"Fetch it with `ollama pull {self.name}`, or see what there is: `ollama list`."
-            return ModelNotFound(f"Ollama at {self.host} has no model {self.name!r}", hint)
-        hint = "The server's log says more (`ollama serve` prints it)."
-        return ModelRefused(f"Ollama's server failed: {said}", hint, max(error.status_code, 0))
+    def _again(self, error: ModelError, reading: _Reading, attempt: int) -> bool:
+        return not reading.began and attempt < self.retries and may_pass(error)
+
+    def _explained(self, error: ModelError) -> ModelError:
+        """The error; with the models that there are, where one was not found."""
+        from azent.models.choose import installed_models
+
+        if isinstance(error, ModelNotFound):
+            there = ", ".join(installed_models(self.host) or [])
+            error.hint += f" There is: {there}." if there else ""
+        return error
+
+
+async def _next(parts: AsyncIterator[Any], limit: Limit) -> Any:
+    async with asyncio.timeout(limit.left()):
+        return await anext(parts, None)
 
 
 class _Reading:
-    """The state of reading one streamed reply: when it began, and whether its end has come."""
+    """The state of reading one streamed reply: whether it has begun, and has come to its end."""
 
-    def __init__(self, model: Ollama) -> None:
-        self.model = model
-        self.began = time.monotonic()
-        self.done = False
+    def __init__(self, name: str) -> None:
+        self.began = False
+        self._name = name
+        self._asked = time.monotonic()
+        self._done = False
 
     def pieces(self, part: ollama.ChatResponse) -> Iterator[Delta | End]:
         said = part.message
@@ -203,37 +231,37 @@ class _Reading:
             for call in said.tool_calls or ()
         )
         if said.content or said.thinking or calls:
+            self.began = True
             yield Delta(said.content or "", said.thinking or "", calls)
         if part.done:
-            self.done = True
-            yield End(part.done_reason or "stop", self.usage(part))
+            self._done = True
+            yield End(part.done_reason or "stop", self._usage(part))
 
     def finish(self) -> None:
-        if not self.done:
-            raise ReplyBroken(f"the reply of {self.model.name} broke off before its end")
+        if not self._done:
+            raise ReplyBroken(f"the reply of {self._name} broke off before its end")
 
-    def usage(self, part: ollama.ChatResponse) -> Usage:
+    def _usage(self, part: ollama.ChatResponse) -> Usage:
         return Usage(
             prompt_tokens=part.prompt_eval_count or 0,
             reply_tokens=part.eval_count or 0,
             requests=1,
-            seconds=time.monotonic() - self.began,
+            seconds=time.monotonic() - self._asked,
             load_seconds=(part.load_duration or 0) / 1e9,
             prompt_seconds=(part.prompt_eval_duration or 0) / 1e9,
             reply_seconds=(part.eval_duration or 0) / 1e9,
         )
 
 
-def may_pass(error: ModelError) -> bool:
-    """Is this a failure that another try may not meet?"""
-    if isinstance(error, ModelRefused):
-        return error.status in PASSING or "runner" in str(error)
-    return isinstance(error, ModelUnreachable | ReplyBroken)
-
-
-def _said(text: str) -> str:
-    """The words in an error body: Ollama wraps them in JSON."""
+def _is_loopback(host: str) -> bool:
+    name = urlsplit(host).hostname or ""
     try:
-        return str(json.loads(text)["error"])
-    except (ValueError, TypeError, KeyError):
-        return text.strip() or "no reason given"
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def _basic(login: str | None) -> dict[str, str]:
+    if login is None:
+        return {}
+    return {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}

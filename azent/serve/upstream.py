@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
 
 from azent.errors import ModelUnreachable, ReplyBroken
 from azent.models import Model
-from azent.models.ollama import LOOPBACK, Ollama
+from azent.models.ollama import Ollama
 from azent.serve.protocol import Body, line
 
 if TYPE_CHECKING:
@@ -118,20 +117,17 @@ def upstream_of(model: Model) -> Upstream | None:
     """The server of a model that has one."""
     if isinstance(model, Ollama):
         protocols = {"ollama": model.host, "openai": model.host}
-        client = _client(model.host, model.headers, model.verify)
+        client = _client(model.transport())
         return Upstream(model.host, model.name, protocols, client)
     return None
 
 
-def _client(address: str, headers: Mapping[str, str], verify: bool | str) -> httpx.AsyncClient:
+def _client(transport: Mapping[str, Any]) -> httpx.AsyncClient:
     """A client without limits of its own: how many and how long is for others to say."""
     import httpx
 
-    local = urlsplit(address).hostname in LOOPBACK
     return httpx.AsyncClient(
-        headers=dict(headers),
         timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
-        trust_env=not local,
-        verify=verify if address.startswith("https:") else False,
+        **transport,
     )

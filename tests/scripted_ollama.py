@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeAlias
 
@@ -85,7 +86,7 @@ class Asked:
     """A request to a model, as it came. `extra` ones the server answered without its script."""
 
     body: dict[str, Any]
-    headers: Mapping[str, str]
+    headers: Message
     at: float
     extra: bool = False
 
@@ -163,7 +164,7 @@ class ScriptedOllama:
 
     # ---- for the handler ---------------------------------------------------------------------
 
-    def item_for(self, body: dict[str, Any], headers: Mapping[str, str]) -> Item:
+    def item_for(self, body: dict[str, Any], headers: Message) -> Item:
         """The item that answers a request, which is kept."""
         with self._changed:
             item = self._next(body)
@@ -241,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif not body.get("messages"):
             self._send(200, {**_head(body), "done": True, "done_reason": "load"})
         else:
-            self._answer(self.server.owner.item_for(body, dict(self.headers)), body)
+            self._answer(self.server.owner.item_for(body, self.headers), body)
 
     def _pages(self) -> dict[str, Any]:
         models = [

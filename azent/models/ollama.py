@@ -81,7 +81,9 @@ class Ollama:
         self.reply_timeout = reply_timeout
         self.verify = verify
         self.options = {**DEFAULTS, **(options or {})}
-        self._headers = {**_basic(settings.ollama_login(host)), **(headers or {})}
+        login = settings.ollama_login(host)
+        self._headers = {**_basic(login), **(headers or {})}
+        self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:
         return f"Ollama({self.name!r}, host={self.host!r})"
@@ -190,8 +192,7 @@ class Ollama:
         try:
             yield
         except Exception as error:
-            secrets = tuple(self._headers.values())
-            server = Server(self.name, self.host, secrets, reading.began, limit.is_up())
+            server = Server(self.name, self.host, self._secrets, reading.began, limit.is_up())
             plain = translated(error, server)
             if plain is error:
                 raise

@@ -51,6 +51,7 @@ class Agent:
     `approval` says when the `approve` of a question is asked before a call runs: for tools with
     `confirm` ("tool"), for all ("always"), or for none ("never"). `until` ends a conversation: a
     word that a reply contains, or a function that says so of a Reply; its calls do not run.
+    `summarise` has the model sum up the turns that no longer fit into its context.
     Raises SchemaError for tools that cannot be offered, UsageError for what makes no sense.
     """
 
@@ -71,6 +72,7 @@ class Agent:
         run: RunCall | None = None,
         approval: Approval = "tool",
         until: Until | None = None,
+        summarise: bool = False,
     ) -> None:
         self.model = open_model(model)
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools, width=width)
@@ -86,6 +88,7 @@ class Agent:
         self.run = run
         self.approval = _one_of("approval", approval, ["tool", "always", "never"])
         self.until = until
+        self.summarise = summarise
 
     def terms(self) -> Terms:
         """What stays fixed for a question; the prompt set is read from its files now."""
@@ -100,6 +103,8 @@ class Agent:
             repeatable=self._names(lambda tool: tool.options.repeatable),
             confirm=self._names(self._must_ask),
             until=self.until,
+            num_ctx=self.model.num_ctx,
+            summarise=self.summarise,
         )
 
     def ask(

@@ -73,6 +73,7 @@ class Usage:
     """What requests cost: tokens as the server counted them, and wall time in seconds.
 
     `load_seconds`, `prompt_seconds` and `reply_seconds` are the server's own account of it.
+    `estimated_tokens` is what azent took the prompt for, where it fits prompts into a context.
     """
 
     prompt_tokens: int = 0
@@ -82,6 +83,7 @@ class Usage:
     load_seconds: float = 0.0
     prompt_seconds: float = 0.0
     reply_seconds: float = 0.0
+    estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
@@ -146,15 +148,18 @@ class Correction:
 class Note:
     """Something that befell the conversation.
 
-    `shrunk`: the results in `ids` and the first `turns` turns are no longer sent (`text` sums them
-    up, where that was asked for). `interrupted`: the calls in `ids` began and their end is not
-    known. `stopped`: the turn ends, for the reason in `text`.
+    `shrunk`: of the results in `ids` only `chars` characters are still sent, and of the first
+    `turns` turns nothing; `text` sums these up and cost `usage`, where that was asked for.
+    `interrupted`: the calls in `ids` began and their end is not known. `stopped`: the turn ends,
+    for the reason in `text`.
     """
 
     what: Literal["shrunk", "interrupted", "stopped"]
     text: str = ""
     ids: tuple[str, ...] = ()
     turns: int = 0
+    chars: int = 0
+    usage: Usage | None = None
 
 
 Message: TypeAlias = Question | Reply | Result | Correction | Note

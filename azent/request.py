@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from azent.log import turn_of, turns
@@ -28,6 +28,7 @@ from azent.messages import (
 )
 from azent.prompt import PromptSet, examples, fill
 from azent.schema import render
+from azent.shrunk import results_cut, shortened, summary_of, turns_left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class Terms:
     `past` is how many replies of the last turn were there before `choice` was asked for.
     `parallel` is whether one reply may make several calls; `trusted`, whether the patterns in the
     specs may be evaluated. `output` is a JSON Schema that answers are held to, and `options` are
-    the server's, for answers alone: decisions are decoded as azent decodes them.
+    the server's, for answers alone: decisions are decoded as azent decodes them. `num_ctx` is the
+    context, in tokens, that requests are fitted into; `summarise`, whether the model sums up the
+    turns that are left out to fit.
     """
 
     specs: Specs
@@ -59,23 +62,53 @@ class Terms:
     trusted: bool = True
     output: dict[str, Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    num_ctx: int | None = None
+    summarise: bool = False
 
 
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
-    chat = [_chat("system", _system(terms))]
-    last = len(turns(log)) - 1
-    for number, turn in enumerate(turns(log)):
-        chat += _turn_messages(_put(turn, terms, move) if number == last else turn, terms.prompts)
+    chat = [_chat("system", _system(terms)), _chat("user", _earlier(log, terms))]
+    shown = turns(_cut(log))[turns_left_out(log) :]
+    for turn in shown[:-1]:
+        chat += _turn_messages(turn, terms.prompts)
+    for turn in shown[-1:]:
+        chat += _turn_messages(_put(turn, terms, move), terms.prompts)
     chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
     said = (message for message in chat if message["content"] or message.get("images"))
     return tuple(_merged(said))
 
 
+def summary_messages(log: Log, terms: Terms) -> tuple[ChatMessage, ...]:
+    """The request for a summary of a log: the conversation without tools, and what to do now."""
+    bare = Terms({}, terms.prompts)
+    asked = _chat("user", fill(terms.prompts.texts["summary"], {}))
+    return tuple(_merged([*messages_for(log, bare, "answer"), asked]))
+
+
+def _cut(log: Log) -> Log:
+    """The log, with those results cut that are no longer sent whole."""
+    cuts = results_cut(log)
+    return tuple(
+        replace(m, text=shortened(m.text, cuts[m.id]))
+        if isinstance(m, Result) and m.id in cuts
+        else m
+        for m in log
+    )
+
+
 def _system(terms: Terms) -> str:
+    """What a model is told first: the system text, azent's own, the tools."""
     if not terms.specs:
         return terms.system
     return fill(terms.prompts.texts["system"], _blanks(terms))
+
+
+def _earlier(log: Log, terms: Terms) -> str:
+    """What stands in for the turns that are left out."""
+    if not turns_left_out(log):
+        return ""
+    return fill(terms.prompts.texts["earlier"], {"summary": summary_of(log)})
 
 
 def _put(turn: Log, terms: Terms, move: Move) -> Log:

@@ -12,12 +12,13 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages"],
-    ["errors", "log"],
+    ["errors", "log", "shrunk"],
     ["schema", "results", "settings", "literals"],
     ["validate", "prompt", "config", "store", "models"],
     ["reply"],
     ["request", "tools"],
-    ["step", "execute"],
+    ["budget", "execute"],
+    ["step"],
     ["toolbox", "flow", "standard", "toolfile", "decide"],
     ["drive"],
     ["agent"],

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from azent.errors import ModelTimeout
 from azent.flow.ask import ask
+from azent.flow.fit import shorten
 from azent.flow.run import run
 from azent.flow.turn import (
     Close,
@@ -27,7 +28,7 @@ from azent.flow.turn import (
 )
 from azent.log import pending, turn_of
 from azent.messages import Note, Result
-from azent.step import Ask, Done, Run, answer_of, next_step, take, to_run
+from azent.step import Ask, Done, Run, Shrink, answer_of, next_step, take, to_run
 
 __all__ = [
     "Close",
@@ -81,6 +82,8 @@ def _steps(turn: Turn) -> Flow:
                 return answer
             case Ask() as step:
                 yield from ask(turn, step)
+            case Shrink(note):
+                yield from shorten(turn, note)
             case Run(calls):
                 yield from run(turn, calls)
 

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
+from azent.budget import cut, too_large
 from azent.errors import ModelTimeout, ReplyBroken
 from azent.flow.turn import Close, Effect, Moves, Open, Pull, Turn
 from azent.messages import (
@@ -35,7 +36,7 @@ def ask(turn: Turn, step: Ask) -> Moves:
     """Ask the model what a step says, and put its reply into the log."""
     turn.asked += 1
     yield Asking(step.move, turn.asked)
-    reply = yield from _reply(turn, step)
+    reply = yield from reply_to(turn, step)
     before = len(turn.log)
     turn.grow(hear(turn.log, reply, turn.terms))
     yield from _told(turn.log[before:])
@@ -65,6 +66,7 @@ class _Reading:
         self.thoughts = ""
         self.certain: list[Call] = []
         self.end = End()
+        self.shows = step.shown
         self.shown = False
         self._spaces = 0
 
@@ -84,7 +86,8 @@ class _Reading:
 
     def words(self) -> Generator[Event, None, None]:
         """The words that can be shown by now."""
-        if words := self.reader.words():
+        words = self.reader.words()
+        if words and self.shows:
             self.shown = True
             yield Chunk(words)
 
@@ -108,6 +111,18 @@ class _Reading:
             raw=self.raw,
             done_reason=self.end.done_reason,
         )
+
+
+def reply_to(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
+    """The reply to a request, with a warning where the request does not fit into the context."""
+    if step.fit and (warning := too_large(step.fit)) and warning not in turn.warnings:
+        yield turn.warn(warning)
+    reply = yield from _reply(turn, step)
+    if not step.fit or not reply.usage:
+        return reply
+    if warning := cut(step.fit, reply.usage):
+        yield turn.warn(warning)
+    return replace(reply, usage=replace(reply.usage, estimated_tokens=step.fit.estimate))
 
 
 def _reply(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:

@@ -10,6 +10,11 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
     correction   what is said of a reply that could not be used
     answer       what to do now: answer in words
     example      how one example is shown, in the blank $examples
+    earlier      what is said in place of turns that no longer fit into the context
+    summary      how the model is asked to sum up a conversation
+    value        what to do now: answer with a value that obeys a schema
+
+The last three may be left out: then those of azent's own default set are taken.
 
 Sets are searched in a folder given by path, `./prompts`, the user's folder, azent's own. A broken
 one is an error that names file and line, before anything is asked.
@@ -42,14 +47,20 @@ BLANKS = {  # the texts of a set, and the blanks that each may have
     "correction": {"problem"},
     "answer": {"question"},
     "example": {"question", "reply"},
+    "earlier": {"summary"},
+    "summary": set(),
+    "value": {"question", "schema"},
 }
 NEEDED = {
     "question": {"question"},
     "results": {"results"},
     "correction": {"problem"},
     "example": {"question", "reply"},
+    "earlier": {"summary"},
+    "value": {"schema"},
 }
 OPTIONAL = {"question", "decide", "next", "example"}
+LENT = {"earlier", "summary", "value"}  # by azent's own default set, where a set lacks them
 DEFAULT = "default"
 
 
@@ -106,7 +117,7 @@ def folders() -> dict[str, Path]:
 def read(folder: Path) -> PromptSet:
     """The set in a folder, checked. Raises PromptError."""
     given = read_settings(folder / "set.toml")
-    known = {name: folder / f"{name}.txt" for name in BLANKS}
+    known = {name: _file(folder, name) for name in BLANKS}
     there = {name: file for name, file in known.items() if name not in OPTIONAL or file.exists()}
     texts = {name: read_text(file) for name, file in there.items()}
     for name, text in texts.items():
@@ -114,6 +125,13 @@ def read(folder: Path) -> PromptSet:
     _check_needed(texts, folder)
     _check_examples(given, texts, folder)
     return PromptSet(name=folder.resolve().name, texts=texts, folder=folder, **given)
+
+
+def _file(folder: Path, name: str) -> Path:
+    """Where a text of a set is."""
+    file = folder / f"{name}.txt"
+    lent = name in LENT and not file.exists()
+    return settings.own_prompts() / DEFAULT / file.name if lent else file
 
 
 def _check_needed(texts: Mapping[str, Text], folder: Path) -> None:

@@ -11,18 +11,21 @@ resume a conversation at any point, and the same log and terms give the same req
     log = take(log, result, terms)         one call came back
     next_step(log, terms)                  Ask(...) ... Done(answer)
 
+Where a request would not fit into the context, `Shrink(note)` comes first: a note for the log.
+
 The moves of a turn: *decide* asks for calls, *answer* for words, *single* for either.
 """
 
 from __future__ import annotations
 
 from azent.step.hear import early, hear, refuse, take, to_run
-from azent.step.next import Ask, Done, Run, Step, answer_of, next_step, stop_reason
+from azent.step.next import Ask, Done, Run, Shrink, Step, answer_of, next_step, stop_reason
 
 __all__ = [
     "Ask",
     "Done",
     "Run",
+    "Shrink",
     "Step",
     "answer_of",
     "early",

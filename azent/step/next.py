@@ -5,20 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from azent.budget import Fit, fit, shrink
 from azent.errors import BadReply
 from azent.log import failures, note_in, pending, repeats, replies_of, rounds, signature, turn_of
-from azent.messages import Answer, Call, ChatMessage, Log, Move, Reply, Result, Usage
+from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
 from azent.reply import reply_schema
 from azent.request import Terms, messages_for
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the model: these messages, held to this schema if there is one."""
+    """Ask the model: these messages, held to this schema if there is one.
+
+    `fit` is what they are expected to take of the context, where that is known; `shown`, whether a
+    person may see the words as they come.
+    """
 
     messages: tuple[ChatMessage, ...]
     format: dict[str, Any] | None
     move: Move
+    fit: Fit | None = None
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Shrink:
+    """Put this note into the log, so that the next request fits into the context."""
+
+    note: Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +49,7 @@ class Done:
     answer: Answer
 
 
-Step: TypeAlias = Ask | Run | Done
+Step: TypeAlias = Ask | Shrink | Run | Done
 
 AT_ONCE = ("timeout", "terminated")  # why a turn stops without another word of the model
 
@@ -43,7 +57,8 @@ AT_ONCE = ("timeout", "terminated")  # why a turn stops without another word of 
 def next_step(log: Log, terms: Terms) -> Step:
     """What to do next with a conversation whose last turn is open, or is done.
 
-    Raises BadReply, carrying the log, when the corrections in a row are used up.
+    Raises BadReply, carrying the log, when the corrections in a row are used up, and
+    ContextTooSmall where the tools leave no room for a question.
     """
     turn = turn_of(log)
     if waiting := pending(turn):
@@ -53,7 +68,15 @@ def next_step(log: Log, terms: Terms) -> Step:
     move = _next_move(turn, terms)
     if move is None:
         return Done(answer_of(log, terms))
-    return Ask(messages_for(log, terms, move), _format(turn, terms, move), move)
+    if note := shrink(log, terms, move):
+        return Shrink(note)
+    return _ask(log, terms, move)
+
+
+def _ask(log: Log, terms: Terms, move: Move) -> Ask:
+    messages = messages_for(log, terms, move)
+    fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
+    return Ask(messages, _format(turn_of(log), terms, move), move, fitted)
 
 
 def _next_move(turn: Log, terms: Terms) -> Move | None:
@@ -138,6 +161,6 @@ def answer_of(log: Log, terms: Terms) -> Answer:
         log=log,
         calls=tuple(call for call in calls if not call.problem),
         results=tuple(results[call.id] for call in calls if call.id in results),
-        usage=sum((reply.usage for reply in replies if reply.usage), Usage()),
+        usage=sum((m.usage for m in turn if isinstance(m, Reply | Note) and m.usage), Usage()),
         stopped=stopped,
     )

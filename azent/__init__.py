@@ -25,6 +25,7 @@ _HOMES = {
     "errors": (
         "AzentError",
         "BadReply",
+        "CasesError",
         "ContextTooSmall",
         "ModelError",
         "ModelNotFound",
@@ -83,6 +84,7 @@ __all__ = [
     "Call",
     "CallFinished",
     "CallStarted",
+    "CasesError",
     "Chunk",
     "Context",
     "ContextTooSmall",
@@ -146,6 +148,7 @@ if TYPE_CHECKING:
     from azent.errors import (
         AzentError,
         BadReply,
+        CasesError,
         ContextTooSmall,
         ModelError,
         ModelNotFound,

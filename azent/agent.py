@@ -22,6 +22,7 @@ from azent.execute import RESULT_CHARS, Execution, RunCall
 from azent.flow import Turn, converse
 from azent.messages import Answer, Context, Event, Log, Question, Reply
 from azent.models import Model, open_model
+from azent.prompt import PromptSet
 from azent.request import Terms
 from azent.toolbox import Toolbox
 from azent.tools import RESERVED, Tool, as_tool, tool
@@ -60,7 +61,7 @@ class Agent:
         model: str | Model,
         tools: Iterable[object] | Toolbox = (),
         *,
-        prompts: str | Path | None = None,
+        prompts: str | Path | PromptSet | None = None,
         system: str = "",
         choice: str = "auto",
         rounds: int = 8,

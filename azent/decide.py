@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from azent import prompt
 from azent.messages import End, Log, Question, Reply, Request
 from azent.models import Model, open_model
+from azent.prompt import PromptSet
 from azent.reply import Reader
 from azent.request import Terms
 from azent.step import Ask, hear, next_step
@@ -23,7 +24,7 @@ def select(
     tools: Iterable[object],
     model: str | Model,
     *,
-    prompts: str | Path | None = None,
+    prompts: str | Path | PromptSet | None = None,
     choice: str = "auto",
     repairs: int = 2,
 ) -> Reply:

@@ -6,6 +6,7 @@
     ├── SchemaError            a function or a schema that cannot be offered to a model
     ├── ToolsFileError         a file of tools that does not import, or offers nothing
     ├── PromptError            a prompt set that is broken or not found
+    ├── CasesError             a file of cases to evaluate that cannot be used
     ├── SessionError           a store of conversations that cannot be used
     ├── ContextTooSmall        what must be sent does not fit into the model's context
     ├── BadReply               the model could not be brought to a usable reply; carries the log
@@ -72,6 +73,12 @@ class PromptError(AzentError):
 
     hint = "`azent prompts list` shows the sets there are."
     exit_code = 8
+
+
+class CasesError(AzentError):
+    """A file of cases to evaluate, or of results, that cannot be used."""
+
+    exit_code = 12
 
 
 class SessionError(AzentError):

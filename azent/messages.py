@@ -174,13 +174,15 @@ class Request:
     """What a model is asked: chat messages, and the JSON Schema that its text must obey, if any.
 
     `timeout` is the seconds that are left for the reply; `None` leaves it to the model's settings.
-    `options` go before the model's own (temperature, num_predict, ...), in Ollama's names.
+    `options` go before the model's own (temperature, num_predict, ...), in Ollama's names. `tools`
+    hands functions to the server's own tool calling, for comparison: azent needs none of it.
     """
 
     messages: tuple[ChatMessage, ...]
     format: dict[str, Any] | None = None
     timeout: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    tools: tuple[Spec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ def test_pieces_survive_being_kept(pieces: list[Delta], end: End) -> None:
         ({"name": "other"}, HELLO),
         ({}, Request(({"role": "user", "content": "Hello!"},))),
         ({}, Request(HELLO.messages, {"type": "object"})),
+        ({}, Request(HELLO.messages, options={"seed": 7})),
+        ({}, Request(HELLO.messages, tools=({"name": "f"},))),
     ],
 )
 def test_what_a_reply_depends_on_makes_another_request(

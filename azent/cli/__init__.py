@@ -12,7 +12,7 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask, config, doctor, models, serve, tools
+from azent.cli import ask, config, doctor, evaluate, models, serve, tools
 
 app = typer.Typer(
     name="azent",
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("ask", epilog=ask.EXAMPLES)(ask.command)
 app.command("serve", epilog=serve.EXAMPLES)(serve.command)
+app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.command)
 app.add_typer(tools.app, name="tools")
 app.command("doctor")(doctor.command)
 app.add_typer(models.app, name="models")

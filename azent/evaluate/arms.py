@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from azent import prompt
-from azent.agent import Agent, select
-from azent.errors import BadReply, ModelRefused, NotRecorded
+from azent.agent import Agent
+from azent.decide import log_of, select
+from azent.errors import BadReply, ModelRefused
 from azent.evaluate.cases import Case
 from azent.log import replies_of
-from azent.messages import Call, ChatMessage, Delta, End, Request, Usage
+from azent.messages import Call, End, Question, Request, Usage
 from azent.models import Model
 from azent.prompt import PromptSet
 from azent.tools import spec_of
 
 NATIVE = "native"
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Outcome:
     wrong: str = ""
     calls: tuple[dict[str, Any], ...] = ()
     text: str = ""
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
     @property
     def ok(self) -> bool:
@@ -76,7 +77,7 @@ class _Said:
 
     calls: tuple[Call, ...] = ()
     text: str = ""
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     failed: str = ""
 
 
@@ -92,8 +93,6 @@ def try_case(arm: Arm, case: Case) -> Outcome:
     except BadReply as error:
         usages = [reply.usage for reply in replies_of(error.log) if reply.usage]
         said = _Said(failed=str(error), usage=sum(usages, Usage()))
-    except NotRecorded:
-        raise
     except ModelRefused as error:
         said = _Said(failed=str(error))
     return Outcome(
@@ -112,16 +111,33 @@ def _said(arm: Arm, case: Case) -> _Said:
     if arm.prompts is None:
         return _native(arm.model, case)
     if case.runs:
-        return _answered(arm, case)
-    reply = select(case.question, case.tools, arm.model, prompts=arm.prompts.folder)
+        return _answered(arm.model, arm.prompts, case)
+    reply = select(case.question, case.tools, arm.model, prompts=arm.prompts)
     calls = tuple(call for call in reply.calls if not call.problem)
     return _Said(calls, reply.text, reply.usage or Usage())
 
 
-def _answered(arm: Arm, case: Case) -> _Said:
+def _answered(model: Model, prompts: PromptSet, case: Case) -> _Said:
     """The whole turn: the tools run, and the question is answered."""
-    log, words, system = _conversation(case)
-    folder = arm.prompts.folder if arm.prompts else None
-    agent = Agent(arm.model, case.tools, prompts=folder, system=system)
-    answer = agent.ask(words, log)
+    log, system = log_of(case.question)
+    last = log[-1]
+    words = last.text if isinstance(last, Question) else ""
+    answer = Agent(model, case.tools, prompts=prompts, system=system).ask(words, log[:-1])
     return _Said(answer.calls, answer.text, answer.usage)
+
+
+def _native(model: Model, case: Case) -> _Said:
+    """The calls that the server itself read out of the reply, and no others."""
+    chat = [dict(message) for message in _messages(case.question)]
+    offered = tuple(spec_of(tool) for tool in case.tools)
+    said = _Said()
+    for piece in model.stream(Request(tuple(chat), tools=offered)):
+        if isinstance(piece, End):
+            said = replace(said, usage=piece.usage)
+        else:
+            said = replace(said, calls=said.calls + piece.calls, text=said.text + piece.text)
+    return said
+
+
+def _messages(question: str | Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    return [{"role": "user", "content": question}] if isinstance(question, str) else question

@@ -48,7 +48,7 @@ def bfcl_cases(category: str, *, part: Part = "all", sample: int | None = None) 
     if category not in CATEGORIES + FURTHER:
         known = ", ".join(CATEGORIES + FURTHER)
         raise CasesError(f"BFCL has no category {category!r} of this kind", f"It has {known}.")
-    files = sorted(_data().glob(f"BFCL_v*_{category}.json"))
+    files = sorted(file for file in _data().glob("*.json") if category_of(file) == category)
     if not files:
         raise CasesError(f"bfcl-eval brings no file for {category!r}", INSTALL)
     return read_bfcl(files[-1], part=part, sample=sample)
@@ -145,9 +145,7 @@ def _schema(given: Any) -> Any:
 # ---- its checker ---------------------------------------------------------------------------------
 
 
-def _checked(
-    functions: list[Any], calls: Sequence[Call], truth: list[Any], category: str
-) -> str:
+def _checked(functions: list[Any], calls: Sequence[Call], truth: list[Any], category: str) -> str:
     check, python = _checker()
     made = [{call.tool: call.tool_input} for call in calls]
     try:

@@ -7,10 +7,11 @@ One JSON object on each line of a file:
                {"tool": "weather", "tool_input": {"city": {"one_of": ["Rome", "Roma"]}}}]}
     {"question": "What is 2 + 3?", "answer": {"matches": "\\\\b5\\\\b"}}
 
-`question` is words, or messages with "role" and "content". `tools` are specs, or names of functions
-out of files of tools; without it, all of these. `calls` are those that are due, in any order, [] for
-none; where it is missing, any are right. `answer` has the tools run and says what the answer must
-be like: it `contains` a text or each of several, `lacks` them, `matches` a regular expression.
+`question` is words, or messages with "role" and "content". `tools` are specs, or names of
+functions out of files of tools; without it, all of these. `calls` are those that are due, in any
+order, [] for none; where it is missing, any are right. `answer` has the tools run and says what the
+answer must be like: it `contains` a text or each of several, `lacks` them, `matches` a regular
+expression.
 
 A line that cannot be used is an error that names file and line, before anything is asked.
 """
@@ -208,9 +209,7 @@ def _wrong_calls(expected: list[dict[str, Any]], made: Sequence[Call]) -> str:
 
 
 def _fits(call: Call, expected: Mapping[str, Any]) -> bool:
-    return call.tool == expected["tool"] and _equal(
-        call.tool_input, expected.get("tool_input", {})
-    )
+    return call.tool == expected["tool"] and _equal(call.tool_input, expected.get("tool_input", {}))
 
 
 def _equal(value: Any, expected: Any) -> bool:

@@ -57,7 +57,7 @@ class Comparison:
         """How probable so uneven a split is where neither is better (two-sided, exact)."""
         fewer, thrown = min(self.only_first, self.only_second), self.only_first + self.only_second
         ways = sum(math.comb(thrown, heads) for heads in range(fewer + 1))
-        return min(1.0, 2 * ways / 2**thrown)
+        return float(min(1.0, 2 * ways / 2**thrown))
 
     @property
     def real(self) -> bool:

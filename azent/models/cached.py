@@ -89,13 +89,14 @@ class Recorded(Cached):
 
 def _asked(model: Model, request: Request) -> dict[str, Any]:
     """All that a reply depends on; the model's time limit does not change what it says."""
-    return {
+    asked = {
         "model": model.name,
         "kind": type(model).__name__.lower(),
-        "options": dict(getattr(model, "options", {})),
+        "options": {**getattr(model, "options", {}), **request.options},
         "messages": list(request.messages),
         "format": request.format,
     }
+    return {**asked, "tools": list(request.tools)} if request.tools else asked
 
 
 def _key(asked: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from azent import settings
 from azent.errors import ModelError, ModelNotFound, ReplyBroken
-from azent.messages import Call, Delta, End, Request, Usage
+from azent.messages import Call, Delta, End, Request, Spec, Usage
 from azent.models.limit import Limit
 from azent.models.trouble import Server, may_pass, translated
 
@@ -157,6 +157,8 @@ class Ollama:
         if request.format is not None:
             body["format"] = request.format
             body["think"] = False  # what a model thinks would have to obey the schema too
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": _shown(s)} for s in request.tools]
         if self.keep_alive is not None:
             body["keep_alive"] = self.keep_alive
         return body
@@ -252,6 +254,10 @@ class _Reading:
             prompt_seconds=(part.prompt_eval_duration or 0) / 1e9,
             reply_seconds=(part.eval_duration or 0) / 1e9,
         )
+
+
+def _shown(spec: Spec) -> dict[str, Any]:
+    return {key: spec[key] for key in ("name", "description", "parameters") if key in spec}
 
 
 def _is_loopback(host: str) -> bool:

@@ -91,11 +91,14 @@ class PromptSet:
 _FILLED = {"name", "texts", "folder"}  # the fields that no setting gives
 
 
-def load(wanted: str | Path | None = None, model: str = "") -> PromptSet:
+def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> PromptSet:
     """The set of a name or in a folder; without one, the set that suits the model, else `default`.
 
-    Raises PromptError that names the file, and the line where there is one.
+    A set that is loaded already is given back. Raises PromptError that names the file, and the line
+    where there is one.
     """
+    if isinstance(wanted, PromptSet):
+        return wanted
     if wanted is None:
         return _suited(model)
     folder = _folder(wanted)

@@ -1,0 +1,265 @@
+"""`azent eval`: how often models are right, asked in one way and another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from azent.cli.build import functions_from, model_from, settings_from
+from azent.cli.polite import polite, say
+from azent.cli.visible import visible
+from azent.errors import UsageError
+
+if TYPE_CHECKING:
+    from azent.evaluate import Arm, Case, Outcome, Plan, Row, Verdict
+
+EXAMPLES = """Examples:
+
+azent eval cases.jsonl --tools examples/weather.py -m qwen2.5-coder:1.5b
+
+azent eval bfcl --sample 10 --part dev -p default -p article --native -o results.jsonl
+
+azent eval -o results.jsonl --html report.html
+"""
+TOO_LOW = 1
+PIPE_WIDTH = 200
+
+
+@polite
+def command(
+    cases: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files of cases, files of BFCL's, bfcl, or bfcl:CATEGORY."),
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="A model. Repeatable.")
+    ] = None,
+    prompts: Annotated[
+        list[str] | None, typer.Option("--prompts", "-p", help="A prompt set. Repeatable.")
+    ] = None,
+    native: Annotated[
+        bool, typer.Option("--native", help="Compare with the server's own tool calling.")
+    ] = False,
+    tools: Annotated[
+        list[str] | None, typer.Option("--tools", "-t", help="A file of tools. Repeatable.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Keep each outcome here; go on where it was left."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Take this many cases of each category.")
+    ] = None,
+    part: Annotated[str, typer.Option(help="Of BFCL's cases: dev, final or all.")] = "all",
+    against: Annotated[
+        Path | None, typer.Option(help="Compare with the outcomes of another run.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with charts.")] = None,
+    fail_under: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Fail if any mean is lower, for CI.")
+    ] = None,
+    cache: Annotated[str | None, typer.Option(help="Keep replies in this file.")] = None,
+    num_ctx: Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Measure how often models are right; compare prompt sets, models and native tool calling."""
+    from azent import evaluate
+
+    kept = evaluate.read_outcomes(output) if output else []
+    before = evaluate.rows(_kept(against)) if against else []
+    if cases:
+        given = {"num_ctx": num_ctx, "reply_cache": cache}
+        chosen = _cases(cases, functions_from(tools, none=not tools), part, sample)
+        arms = _arms(model, prompts, native, given)
+        outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output)
+    else:
+        outcomes, whole = _only_kept(kept, output), True
+    mine = evaluate.rows(outcomes)
+    found = evaluate.verdicts(mine) + evaluate.against(before, mine)
+    _show(mine, found, as_json)
+    if html:
+        html.write_text(evaluate.page(outcomes, found), "utf-8")
+        say(f"wrote {html}")
+    _end(mine, whole, fail_under)
+
+
+def _kept(file: Path) -> list[Outcome]:
+    from azent.evaluate import read_outcomes
+
+    return _only_kept(read_outcomes(file), file)
+
+
+def _only_kept(kept: list[Outcome], file: Path | None) -> list[Outcome]:
+    """Outcomes of an earlier run, where nothing is to be asked now."""
+    if file is None:
+        raise UsageError("there are no cases", "Name a file of cases, or bfcl; see --help.")
+    if not kept:
+        raise UsageError(f"{file} has no outcomes", "Name cases to get some.")
+    return kept
+
+
+def _cases(
+    sources: Sequence[str], functions: Sequence[Any], part: str, sample: int | None
+) -> list[Case]:
+    """All cases, read and checked before anything is asked."""
+    from azent.evaluate import CATEGORIES
+
+    if part not in ("dev", "final", "all"):
+        raise UsageError(f"--part is {part!r}", "Say dev, final or all.")
+    named = [name for source in sources for name in _categories(source, CATEGORIES)]
+    cases = [case for name in named for case in _of_source(name, functions, part, sample)]
+    ids = [case.id for case in cases]
+    if twice := next((each for each in ids if ids.count(each) > 1), None):
+        raise UsageError(f"the case {twice!r} comes twice", "Give cases ids of their own.")
+    return cases
+
+
+def _categories(source: str, all_of_them: Sequence[str]) -> list[str]:
+    return [f"bfcl:{name}" for name in all_of_them] if source == "bfcl" else [source]
+
+
+def _of_source(source: str, functions: Sequence[Any], part: Any, sample: int | None) -> list[Case]:
+    from azent.evaluate import bfcl_cases, category_of, read_bfcl, read_cases
+
+    if source.startswith("bfcl:"):
+        return bfcl_cases(source.removeprefix("bfcl:"), part=part, sample=sample)
+    if category_of(Path(source)):
+        return read_bfcl(Path(source), part=part, sample=sample)
+    return _sampled(read_cases(Path(source), functions), sample)
+
+
+def _sampled(cases: list[Case], sample: int | None) -> list[Case]:
+    """So many of each category, spread evenly."""
+    if sample is None:
+        return cases
+    names = dict.fromkeys(case.category for case in cases)
+    of_name = [[case for case in cases if case.category == name] for name in names]
+    return [case for some in of_name for case in some[:: max(1, len(some) // sample)][:sample]]
+
+
+def _arms(
+    models: list[str] | None, prompts: list[str] | None, native: bool, options: dict[str, Any]
+) -> list[Arm]:
+    """Every model with every prompt set; without one named, with the set that suits it."""
+    from azent import prompt
+    from azent.evaluate import Arm
+
+    arms = []
+    unnamed: list[str | None] = [None]
+    for address in models or unnamed:
+        values = settings_from({**options, "model": address})
+        model = model_from({name: value.value for name, value in values.items()}, quiet=False)
+        sets = [prompt.load(name, model.name) for name in prompts or unnamed]
+        arms += [Arm(model, each) for each in sets]
+        arms += [Arm(model, None)] if native else []
+    return arms
+
+
+def _run(plan: Plan, output: Path | None) -> tuple[list[Outcome], bool]:
+    """The outcomes, those of before too, and whether it went to its end: Ctrl-C keeps the rest."""
+    from azent.evaluate import run
+
+    outcomes = list(plan.done)
+    if outcomes:
+        say(f"{len(outcomes)} outcomes are there already, {len(plan.todo)} to go")
+    try:
+        with _progress(len(plan.todo)) as progress:
+            for outcome in run(plan.todo, output):
+                outcomes.append(outcome)
+                progress(outcome)
+    except KeyboardInterrupt:
+        kept = f"; kept in {output}, the same command goes on" if output else ""
+        say(f"interrupted after {len(outcomes)} outcomes{kept}")
+        return outcomes, False
+    return outcomes, True
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Any]:
+    """A bar with the time that is left, where there is a terminal to show it on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    right = 0
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("asking", total=total)
+
+        def show(outcome: Outcome) -> None:
+            nonlocal right
+            right += outcome.ok
+            bars.update(task, advance=1, description=f"{right} right")
+
+        yield show
+
+
+def _show(mine: Sequence[Row], found: Sequence[Verdict], as_json: bool) -> None:
+    from azent.evaluate import as_json as plain
+
+    if as_json:
+        print(json.dumps(plain(mine, found), ensure_ascii=False))
+        return
+    _print_table(mine)
+    for verdict in found:
+        print(visible(str(verdict)))
+
+
+def _print_table(mine: Sequence[Row]) -> None:
+    """A column for each arm, a line for each figure."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", overflow="fold")
+    for row in mine:
+        table.add_column(visible(f"{row.model}\n{row.prompts}"), overflow="fold")
+    for name, figures in _figures(mine):
+        table.add_row(visible(name), *figures)
+    screen = Console(highlight=False, markup=False)
+    screen.width = screen.width if screen.is_terminal else PIPE_WIDTH
+    screen.print(table)
+
+
+def _figures(mine: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of the table: a name, and what there is to say of each arm."""
+    from azent.evaluate import GROUPS
+
+    yield "mean over categories", [f"{row.mean:.2f}" for row in mine]
+    yield "all cases", [_share(row.all) for row in mine]
+    for group, words in GROUPS.items():
+        if any(group in row.groups for row in mine):
+            yield words, [_share(row.groups.get(group)) for row in mine]
+    for name in dict.fromkeys(name for row in mine for name in row.categories):
+        yield f"  {name}", [_share(row.categories.get(name)) for row in mine]
+    yield "prompt tokens", [f"{row.prompt_tokens:.0f}" for row in mine]
+    yield "reply tokens", [f"{row.reply_tokens:.0f}" for row in mine]
+    yield "requests", [f"{row.requests:.2f}" for row in mine]
+    yield "seconds", [f"{row.seconds:.1f}" for row in mine]
+
+
+def _share(share: Any) -> str:
+    """A share with its count and its 95 % interval."""
+    if share is None:
+        return ""
+    low, high = share.interval
+    return f"{share.value:.2f} ({share.right}/{share.count}, {low:.2f}-{high:.2f})"
+
+
+def _end(mine: Sequence[Row], whole: bool, fail_under: float | None) -> None:
+    if not whole:
+        raise KeyboardInterrupt
+    low = [row for row in mine if fail_under is not None and row.mean < fail_under]
+    for row in low:
+        say(f"{row.name}: {row.mean:.2f} is under {fail_under}")
+    if low:
+        raise typer.Exit(TOO_LOW)

@@ -1,0 +1,91 @@
+"""Running cases: what was done is kept line by line, and is not done again.
+
+Outcomes are JSON objects, one on each line of a file that is appended to. Whoever starts again on
+the same file goes on where it was left: an outcome counts as long as model, prompt set (its texts
+and settings too) and case are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from azent.errors import CasesError
+from azent.evaluate.arms import Arm, Outcome, key_of, try_case
+from azent.evaluate.cases import Case
+from azent.messages import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What there is to do, and what was done before: outcomes of these arms on these cases."""
+
+    todo: tuple[tuple[Arm, Case], ...]
+    done: tuple[Outcome, ...]
+
+
+def plan(arms: Iterable[Arm], cases: Sequence[Case], kept: Iterable[Outcome] = ()) -> Plan:
+    """Each arm with each case; a server's tool calling only where no answer is asked for.
+
+    The arms take turns on a case, so that a run that is left early compares them all the same.
+    """
+    by_key = {outcome.key: outcome for outcome in kept}
+    arms = tuple(arms)
+    pairs = [(arm, case) for case in cases for arm in arms if arm.prompts or not case.runs]
+    keys = [key_of(arm, case) for arm, case in pairs]
+    todo = [pair for pair, key in zip(pairs, keys, strict=True) if key not in by_key]
+    return Plan(tuple(todo), tuple(by_key[key] for key in keys if key in by_key))
+
+
+def run(todo: Iterable[tuple[Arm, Case]], file: Path | None = None) -> Iterator[Outcome]:
+    """The outcomes as they come, each kept in the file before the next begins.
+
+    Raises ModelError's kinds when the model's server is gone; what was done is kept.
+    """
+    if file is not None:
+        _cut_half_line(file)
+    for arm, case in todo:
+        outcome = try_case(arm, case)
+        if file is not None:
+            _append(file, outcome)
+        yield outcome
+
+
+def read_outcomes(file: Path) -> list[Outcome]:
+    """The outcomes in a file, the last one where there are several of one key; none without it.
+
+    A last line that was not written to its end is passed over. Raises CasesError for any other.
+    """
+    if not file.exists():
+        return []
+    lines = file.read_text("utf-8").split("\n")
+    whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
+    outcomes = [_outcome(line, f"{file}:{number}") for number, line in whole]
+    return list({outcome.key: outcome for outcome in outcomes}.values())
+
+
+def _append(file: Path, outcome: Outcome) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
+
+
+def _cut_half_line(file: Path) -> None:
+    """Take away what a run that was killed in mid-line left behind."""
+    if file.exists():
+        content = file.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            file.write_bytes(content[:whole])
+
+
+def _outcome(line: str, place: str) -> Outcome:
+    try:
+        given: dict[str, Any] = json.loads(line)
+        usage = Usage(**given.pop("usage"))
+        return Outcome(**{**given, "calls": tuple(given["calls"]), "usage": usage})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise CasesError(f"{place}: this is no outcome of `azent eval`: {error!r}") from error

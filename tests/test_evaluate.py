@@ -1,0 +1,261 @@
+"""Evaluation from cases to verdict: planted differences are found, and nothing is done twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from azent.cli import app
+from azent.errors import CasesError, ModelRefused
+from azent.evaluate import (
+    Arm,
+    Case,
+    Outcome,
+    page,
+    plan,
+    read_cases,
+    read_outcomes,
+    rows,
+    run,
+    try_case,
+    verdicts,
+)
+from azent.messages import Call, Delta, End, Request, Usage
+from azent.models import Scripted
+from azent.prompt import PromptSet, read
+from tests.scripted_ollama import ScriptedOllama
+from tests.test_prompt import write_set
+
+RIGHT, WRONG = '{"tools": [{"tool": "wait", "tool_input": {}}]}', '{"tools": []}'
+SPEC = {"name": "wait", "description": "Wait.", "parameters": {"type": "object", "properties": {}}}
+
+
+def write_cases(folder: Path, count: int) -> Path:
+    file = folder / "cases.jsonl"
+    line = {"question": "Wait", "tools": [SPEC], "calls": [{"tool": "wait", "tool_input": {}}]}
+    lines = ({**line, "question": f"Wait {n}", "id": str(n)} for n in range(count))
+    file.write_text("\n".join(map(json.dumps, lines)))
+    return file
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> list[PromptSet]:
+    return [read(write_set(tmp_path / name)) for name in ("old", "new")]
+
+
+def outcomes_of(sets: list[PromptSet], cases: list[Case], right: list[set[int]]) -> list[Outcome]:
+    """Both sets on all cases, by a script in which each is right on the cases given."""
+    script = [RIGHT if n in right[arm] else WRONG for n in range(len(cases)) for arm in (0, 1)]
+    model = Scripted(*script)
+    return list(run(plan([Arm(model, each) for each in sets], cases).todo))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "real"),
+    [
+        (set(range(100)), set(range(120)), True),  # ten points
+        (set(range(140)), set(range(10, 170)), True),  # ten points, with some noise
+        (set(range(100)), set(range(100)), False),  # the same
+        (set(range(20, 120)), set(range(100)), False),  # as many, on other cases
+    ],
+)
+def test_a_planted_difference_is_found_and_a_planted_nothing_is_not(
+    tmp_path: Path, sets: list[PromptSet], old: set[int], new: set[int], real: bool
+) -> None:
+    cases = read_cases(write_cases(tmp_path, 200))
+    mine = rows(outcomes_of(sets, cases, [old, new]))
+    (verdict,) = verdicts(mine)
+    assert [row.all.right for row in mine] == [len(old), len(new)]
+    assert verdict.comparison.real is real
+    assert ("the difference is real" in str(verdict)) is real
+    assert ("+10.0 points on 200 cases" in str(verdict)) is real
+
+
+def test_what_was_done_is_not_done_again(tmp_path: Path, sets: list[PromptSet]) -> None:
+    cases, file = read_cases(write_cases(tmp_path, 3)), tmp_path / "new" / "out.jsonl"
+    first = plan([Arm(Scripted(RIGHT, WRONG), sets[0])], cases)
+    outcomes = run(first.todo, file)
+    begun = [next(outcomes), next(outcomes)]
+    again = plan([Arm(Scripted(), sets[0])], cases, read_outcomes(file))
+    assert list(again.done) == begun == read_outcomes(file)
+    assert [case.id for _, case in again.todo] == ["2"]
+
+
+def test_a_set_that_was_edited_is_asked_again(tmp_path: Path, sets: list[PromptSet]) -> None:
+    cases, file = read_cases(write_cases(tmp_path, 1)), tmp_path / "out.jsonl"
+    list(run(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo, file))
+    (tmp_path / "old" / "decide.txt").write_text("Now!")
+    edited = read(tmp_path / "old")
+    assert len(plan([Arm(Scripted(), edited)], cases, read_outcomes(file)).todo) == 1
+
+
+def test_half_a_line_is_passed_over_and_any_other_is_named(
+    tmp_path: Path, sets: list[PromptSet]
+) -> None:
+    cases, file = read_cases(write_cases(tmp_path, 2)), tmp_path / "out.jsonl"
+    arm = Arm(Scripted(RIGHT, RIGHT), sets[0])
+    list(run(plan([arm], cases).todo[:1], file))
+    with file.open("a") as lines:
+        lines.write('{"model": "scri')
+    kept = read_outcomes(file)
+    assert len(kept) == 1
+    list(run(plan([arm], cases, kept).todo, file))
+    assert [outcome.case for outcome in read_outcomes(file)] == ["0", "1"]
+    file.write_text('{"model": 3}\n')
+    with pytest.raises(CasesError, match=r"out\.jsonl:1: this is no outcome"):
+        read_outcomes(file)
+
+
+def test_replies_of_no_use_are_wrong_and_counted(tmp_path: Path, sets: list[PromptSet]) -> None:
+    (case,) = read_cases(write_cases(tmp_path, 1))
+    outcome = try_case(Arm(Scripted('{"tools": [', '{"tools": [', '{"tools": ['), sets[0]), case)
+    assert "no usable reply" in outcome.wrong
+    assert outcome.usage.requests == 3
+
+
+def test_native_calls_are_those_that_the_server_read(tmp_path: Path) -> None:
+    (case,) = read_cases(write_cases(tmp_path, 1))
+    end = End(usage=Usage(prompt_tokens=7, requests=1))
+    model = Scripted([Delta(calls=(Call("wait", {}),)), end], RIGHT, ModelRefused("no tools here"))
+    right, in_text, refused = (try_case(Arm(model, None), case) for _ in range(3))
+    assert (right.ok, right.prompts, right.usage.prompt_tokens) == (True, "native", 7)
+    assert (in_text.wrong, refused.wrong) == ("0 calls, 1 due", "no tools here")
+    assert model.heard[0].tools == (SPEC,)
+
+
+def double(n: int) -> int:
+    """Double a number."""
+    return 2 * n
+
+
+def test_answers_are_checked_with_the_tools_run(tmp_path: Path, sets: list[PromptSet]) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"question": "Twice 21?", "tools": ["double"], "answer": {"contains": "42"}}')
+    (case,) = read_cases(file, [double])
+    calls = '{"tools": [{"tool": "double", "tool_input": {"n": 21}}]}'
+    outcome = try_case(Arm(Scripted(calls, WRONG, "It is 42."), sets[0]), case)
+    assert (outcome.ok, outcome.text, outcome.group) == (True, "It is 42.", "answer")
+    assert outcome.calls == ({"tool": "double", "tool_input": {"n": 21}},)
+    assert plan([Arm(Scripted(), None)], [case]).todo == ()
+
+
+# ---- the page and the command --------------------------------------------------------------------
+
+
+def test_the_page_stands_alone_and_shows_text_as_text(
+    tmp_path: Path, sets: list[PromptSet]
+) -> None:
+    cases = read_cases(write_cases(tmp_path, 4))
+    outcomes = outcomes_of(sets, cases, [{0, 1}, {0, 1, 2}])
+    evil = outcomes[-2], Outcome(*outcomes[-1].key, "<b>c</b>", "one", "<script>1</script>")
+    made = page([*outcomes[:-2], *evil], verdicts(rows(outcomes)))
+    assert "<svg" in made
+    assert "+25.0 points on 4 cases" in made
+    assert "&lt;b&gt;c&lt;/b&gt;" in made
+    assert not any(
+        part in made for part in ("<script", "<b>c", "http:", "https:", "src=", "@import")
+    )
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedOllama]:
+    """A server whose model is right on even numbers."""
+
+    def reply(body: dict[str, Any]) -> str:
+        words = body["messages"][-1]["content"].split()
+        return RIGHT if int(words[words.index("Wait") + 1]) % 2 == 0 else WRONG
+
+    with ScriptedOllama(reply) as started:
+        monkeypatch.setenv("OLLAMA_HOST", started.url)
+        yield started
+
+
+def evaluate(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["eval", "-m", "scripted", *map(str, arguments)])
+
+
+def test_the_command_measures_goes_on_and_shows(tmp_path: Path, server: ScriptedOllama) -> None:
+    out, html = tmp_path / "out.jsonl", tmp_path / "page.html"
+    cases = write_cases(tmp_path, 4)
+    first = evaluate(cases, "-p", "default", "-p", "article", "-o", out, "--html", html)
+    assert first.exit_code == 0, first.output
+    assert "0.50 (2/4, 0.15-0.85)" in first.stdout
+    assert "that may be chance" in first.stdout
+    assert html.read_text().startswith("<!doctype html>")
+    asked = len(server.requests)
+    assert asked == 8
+    again = evaluate(cases, "-p", "default", "-p", "article", "-o", out)
+    shown = evaluate("-o", out, "--against", out, "--json")
+    assert len(server.requests) == asked
+    assert "8 outcomes are there already, 0 to go" in again.stderr
+    said = json.loads(shown.stdout)
+    assert [arm["prompts"] for arm in said["arms"]] == ["default", "article"]
+    assert [each["difference"] for each in said["comparisons"]] == [0.0] * 3
+
+
+def test_the_command_fails_where_too_little_is_right(
+    tmp_path: Path, server: ScriptedOllama
+) -> None:
+    cases = write_cases(tmp_path, 4)
+    assert evaluate(cases, "--fail-under", 0.5).exit_code == 0
+    failed = evaluate(cases, "--fail-under", 0.51)
+    assert failed.exit_code == 1
+    assert "scripted, default: 0.50 is under 0.51" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["bad.jsonl"], 12, "bad.jsonl:2: this is no JSON"),
+        (["none.jsonl"], 12, "none.jsonl cannot be read"),
+        (["bfcl:nonsense"], 12, "no category 'nonsense'"),
+        (["good.jsonl", "good.jsonl"], 2, "comes twice"),
+        (["good.jsonl", "-p", "nonsense"], 8, "no prompt set 'nonsense'"),
+        (["good.jsonl", "--part", "half"], 2, "--part is 'half'"),
+        ([], 2, "there are no cases"),
+        (["-o", "none.jsonl"], 2, "has no outcomes"),
+    ],
+)
+def test_bad_input_is_named_before_anything_is_asked(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: ScriptedOllama,
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_cases(tmp_path, 1).rename("good.jsonl")
+    Path("bad.jsonl").write_text(Path("good.jsonl").read_text() + "\n{\n")
+    result = evaluate(*arguments)
+    assert (result.exit_code, said in result.stderr) == (code, True), result.stderr
+    assert server.requests == []
+
+
+class Interrupting:
+    """A model at whose second request the user presses Ctrl-C."""
+
+    name, num_ctx = "scripted", None
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def stream(self, request: Request) -> Iterator[Delta | End]:
+        self.asked += 1
+        if self.asked == 2:
+            raise KeyboardInterrupt
+        yield Delta(RIGHT)
+        yield End()
+
+
+def test_an_interruption_keeps_what_was_done(tmp_path: Path, sets: list[PromptSet]) -> None:
+    file = tmp_path / "out.jsonl"
+    cases = read_cases(write_cases(tmp_path, 3))
+    with pytest.raises(KeyboardInterrupt):
+        list(run(plan([Arm(Interrupting(), sets[0])], cases).todo, file))
+    assert [outcome.case for outcome in read_outcomes(file)] == ["0"]

@@ -1,0 +1,257 @@
+"""Cases from files: what is read, what is right, and what a bad line gets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azent.errors import CasesError
+from azent.evaluate import CATEGORIES, bfcl_cases, read_bfcl, read_cases
+from azent.messages import Call
+
+SPEC = {
+    "name": "weather",
+    "description": "The weather of a city.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+
+
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return f"sunny in {city}"
+
+
+def line(**changes: Any) -> str:
+    given = {"question": "Weather in Oslo?", "tools": [SPEC], "calls": [], **changes}
+    return json.dumps({key: value for key, value in given.items() if value is not ...})
+
+
+def due(**tool_input: Any) -> dict[str, Any]:
+    return {"tool": "weather", "tool_input": tool_input}
+
+
+def write(folder: Path, *lines: str) -> Path:
+    file = folder / "mine.jsonl"
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    return file
+
+
+def test_a_case_is_read(tmp_path: Path) -> None:
+    text = line(calls=[due(city="Oslo")], category="towns", id="a")
+    first, second = read_cases(write(tmp_path, text, "", line()))
+    assert (first.id, first.question, first.tools) == ("a", "Weather in Oslo?", (SPEC,))
+    assert (first.category, first.group, first.runs) == ("towns", "one", False)
+    assert (second.id, second.category, second.group) == ("mine:3", "mine", "none")
+
+
+def test_functions_are_offered_by_name_or_all_of_them(tmp_path: Path) -> None:
+    lines = [line(tools=["weather"]), line(tools=...), line(tools=..., answer={"contains": "x"})]
+    cases = read_cases(write(tmp_path, *lines), [weather])
+    assert [case.tools for case in cases] == [(weather,)] * 3
+    assert [case.runs for case in cases] == [False, False, True]
+
+
+OSLO, ROME = Call("weather", {"city": "Oslo"}), Call("weather", {"city": "Rome"})
+
+
+@pytest.mark.parametrize(
+    ("calls", "made", "wrong"),
+    [
+        ([], [], ""),
+        ([], [OSLO], "1 calls, 0 due"),
+        ([due(city="Oslo")], [OSLO], ""),
+        ([due(city="Oslo")], [], "0 calls, 1 due"),
+        ([due(city="Oslo")], [ROME], 'weather({"city": "Rome"}) is not among the calls due'),
+        ([due(city="Oslo"), due(city="Rome")], [ROME, OSLO], ""),
+        ([due(city="Oslo"), due(city="Rome")], [OSLO, OSLO], "is not among the calls due"),
+        ([due(city={"one_of": ["Roma", "Rome"]})], [ROME], ""),
+        ([due(city={"one_of": ["Roma"]})], [ROME], "is not among the calls due"),
+        ([due(n=1)], [Call("weather", {"n": 1.0})], ""),
+        ([due(n=1)], [Call("weather", {"n": True})], "is not among the calls due"),
+        ([due(n=1)], [Call("weather", {"n": "1"})], "is not among the calls due"),
+        ([due(n=1)], [Call("weather", {"n": 1, "more": 2})], "is not among the calls due"),
+        ([due(at=[{"x": 1}, 2])], [Call("weather", {"at": [{"x": 1}, 2]})], ""),
+        ([due(at=[1, 2])], [Call("weather", {"at": [1]})], "is not among the calls due"),
+        ([{"tool": "weather"}], [Call("weather", {})], ""),
+    ],
+)
+def test_what_calls_are_right(
+    tmp_path: Path, calls: list[Any], made: list[Call], wrong: str
+) -> None:
+    (case,) = read_cases(write(tmp_path, line(calls=calls)))
+    said = case.judge(made, "")
+    assert wrong in said
+    assert bool(said) == bool(wrong)
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        ({"contains": "sunny"}, ""),
+        ({"contains": ["sunny", "Oslo"]}, ""),
+        ({"contains": ["sunny", "Rome"]}, "the answer lacks 'Rome'"),
+        ({"lacks": "rain"}, ""),
+        ({"lacks": "Oslo"}, "the answer contains 'Oslo'"),
+        ({"matches": r"\b2\d\b"}, ""),
+        ({"matches": r"\b3\d\b"}, r"the answer does not match '\\b3\\d\\b'"),
+    ],
+)
+def test_what_answers_are_right(tmp_path: Path, answer: Any, wrong: str) -> None:
+    text = line(tools=["weather"], calls=..., answer=answer)
+    (case,) = read_cases(write(tmp_path, text), [weather])
+    assert case.judge([OSLO], "It is sunny in Oslo, 21 degrees.") == wrong
+    assert case.group == "answer"
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("{", "this is no JSON"),
+        ("[" * 100_000, "this is no JSON"),
+        ("[1]", r"a case is a JSON object, not \[1\]"),
+        (line(colour="red"), "a case has no 'colour'"),
+        (line(calls=...), "nothing says what is right"),
+        (line(question=""), "there is no question"),
+        (line(question=...), "there is no question"),
+        (line(question=[{"role": "robot", "content": "x"}]), "there is no question"),
+        (line(question=[{"role": "user"}]), "there is no question"),
+        (line(tools="weather"), "tools is a list"),
+        (line(tools=["wether"]), "there is no function 'wether'"),
+        (line(tools=[{"title": "x"}]), "describes no tool"),
+        (line(tools=[SPEC, SPEC]), "two tools are named 'weather'"),
+        (line(calls={}), "calls is a list of objects"),
+        (line(calls=["weather"]), "calls is a list of objects"),
+        (line(calls=[{"tool": "rain"}]), "is no call of these tools"),
+        (line(calls=[{"tool": "weather", "tool_input": 3}]), "is no call of these tools"),
+        (line(answer={"contains": "x"}), "a spec cannot be run"),
+        (line(tools=["weather"], answer="sunny"), "answer is an object"),
+        (line(tools=["weather"], answer={"has": "x"}), "answer is an object"),
+        (line(tools=["weather"], answer={"contains": 3}), "is a text, or several"),
+        (line(tools=["weather"], answer={"matches": "("}), "is no regular expression"),
+        (line(id="same"), r"the id 'same' stands at .*mine\.jsonl:1 too"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, bad: str, said: str) -> None:
+    file = write(tmp_path, line(id="same"), "", bad)
+    with pytest.raises(CasesError, match=rf"mine\.jsonl:3: .*{said}"):
+        read_cases(file, [weather])
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(CasesError, match="cannot be read"):
+        read_cases(tmp_path / "none.jsonl")
+    with pytest.raises(CasesError, match="has no cases"):
+        read_cases(write(tmp_path, ""))
+
+
+# ---- BFCL ----------------------------------------------------------------------------------------
+
+ROW = {
+    "id": "parallel_0",
+    "question": [[{"role": "user", "content": "Taylor Swift for 20, Maroon 5 for 15 minutes"}]],
+    "function": [
+        {
+            "name": "spotify.play",
+            "description": "Play an artist.",
+            "parameters": {
+                "type": "dict",
+                "properties": {
+                    "artist": {"type": "string", "description": "Whose songs"},
+                    "duration": {"type": "float", "description": "Minutes"},
+                    "any": {"type": "any", "description": "Anything"},
+                },
+                "required": ["artist", "duration"],
+            },
+        }
+    ],
+}
+TRUTH = [
+    {"spotify.play": {"artist": ["Taylor Swift"], "duration": [20.0], "any": [""]}},
+    {"spotify.play": {"artist": ["Maroon 5"], "duration": [15.0], "any": [""]}},
+]
+
+
+def write_bfcl(folder: Path, category: str, count: int = 1) -> Path:
+    answers = folder / "possible_answer"
+    answers.mkdir()
+    file = folder / f"BFCL_v4_{category}.json"
+    ids = [f"{category}_{number}" for number in range(count)]
+    file.write_text("\n".join(json.dumps({**ROW, "id": each}) for each in ids))
+    truths = [json.dumps({"id": each, "ground_truth": TRUTH}) for each in ids]
+    (answers / file.name).write_text("\n".join(truths))
+    return file
+
+
+def play(artist: str, duration: float) -> Call:
+    return Call("spotify_play", {"artist": artist, "duration": duration})
+
+
+def test_a_case_of_bfcl(tmp_path: Path) -> None:
+    pytest.importorskip("bfcl_eval")
+    (case,) = read_bfcl(write_bfcl(tmp_path, "parallel"))
+    assert (case.group, case.category, case.tools[0]["name"]) == (
+        "several",
+        "parallel",
+        "spotify_play",
+    )
+    assert case.tools[0]["parameters"]["properties"] == {
+        "artist": {"type": "string", "description": "Whose songs"},
+        "duration": {"type": "number", "description": "Minutes"},
+        "any": {"description": "Anything"},
+    }
+    right = [play("Maroon 5", 15.0), play("Taylor Swift", 20.0)]
+    assert case.judge(right, "") == ""
+    assert case.judge(right[:1], "")
+    assert case.judge([play("Maroon 5", 15.0), play("Taylor Swift", 2.0)], "")
+
+
+@pytest.mark.parametrize(
+    ("part", "sample", "numbers"),
+    [
+        ("all", None, range(20)),
+        ("dev", None, [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]),
+        ("final", None, [5, 6, 7, 8, 9, 15, 16, 17, 18, 19]),
+        ("dev", 2, [0, 10]),
+        ("dev", 50, [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]),
+    ],
+)
+def test_parts_and_samples(tmp_path: Path, part: Any, sample: int | None, numbers: Any) -> None:
+    cases = read_bfcl(write_bfcl(tmp_path, "parallel", 20), part=part, sample=sample)
+    assert [case.id for case in cases] == [f"parallel_{number}" for number in numbers]
+
+
+def test_irrelevance_wants_no_call_and_relevance_any(tmp_path: Path) -> None:
+    (irrelevant,) = read_bfcl(_without_answers(write_bfcl(tmp_path, "irrelevance")))
+    assert (irrelevant.group, irrelevant.judge([], "")) == ("none", "")
+    assert irrelevant.judge([play("x", 1)], "")
+
+
+def _without_answers(file: Path) -> Path:
+    (file.parent / "possible_answer" / file.name).unlink()
+    return file
+
+
+def test_broken_files_of_bfcl(tmp_path: Path) -> None:
+    file = write_bfcl(tmp_path, "parallel")
+    with pytest.raises(CasesError, match=r"possible_answer.* is missing"):
+        read_bfcl(_without_answers(file))
+    file.write_text('{"id": 3}\n')
+    with pytest.raises(CasesError, match=r"parallel\.json:1: this is no case"):
+        read_bfcl(file)
+
+
+def test_an_unknown_category_is_told_the_known_ones() -> None:
+    with pytest.raises(CasesError, match="no category 'simple'") as caught:
+        bfcl_cases("simple")
+    assert "simple_python" in caught.value.hint
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_the_files_that_bfcl_brings(category: str) -> None:
+    pytest.importorskip("bfcl_eval")
+    cases = bfcl_cases(category, part="dev", sample=3)
+    assert len(cases) == 3
+    assert {case.category for case in cases} == {category}

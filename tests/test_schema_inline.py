@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azent.errors import SchemaError
-from azent.schema import inlined
+from azent.schema import inlined, lint, render
 
 Json = dict[str, Any]
 INTEGER = {"type": "integer"}
@@ -229,3 +229,29 @@ def test_inlining_changes_nothing_about_what_is_valid(schema: Json, held: Json, 
     whole = {**schema, "$defs": held}
     before = jsonschema.Draft202012Validator(whole).is_valid(value)
     assert jsonschema.Draft202012Validator(inlined(whole)).is_valid(value) == before
+
+
+KEYWORDS = st.sampled_from(
+    [
+        *("type", "properties", "items", "anyOf", "allOf", "oneOf", "enum", "const", "required"),
+        *("additionalProperties", "prefixItems", "description", "default", "minimum", "format"),
+        *("$ref", "$defs", "title", "not", "pattern", "discriminator"),
+    ]
+)
+LOOSE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "object", "array", "#", "a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYWORDS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(KEYWORDS, LOOSE, max_size=5))
+def test_whatever_is_let_through_can_be_rendered_and_checked(schema: Json) -> None:
+    try:
+        parameters = inlined({**schema, "properties": {"x": schema}})
+    except SchemaError:
+        return
+    spec = {"name": "f", "description": "F.", "parameters": parameters}
+    for style in ("json", "typescript", "python"):
+        assert render([spec], style).count("f") >= 1
+    lint([spec])

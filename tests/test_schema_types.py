@@ -19,7 +19,7 @@ import pytest
 import typing_extensions
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, create_model
 from pydantic_core import to_json
 
 from azent.errors import SchemaError
@@ -110,6 +110,11 @@ def taking(hint: Any) -> Callable[..., Any]:
 
     take.__annotations__ = {"x": hint}
     return take
+
+
+def inside(hint: Any) -> Any:
+    """A model with a field of this type."""
+    return create_model("Holder", inner=(list[hint], ...))
 
 
 def schema_of(hint: Any) -> Json:
@@ -311,6 +316,11 @@ def test_what_is_returned_never_fails(hint: Any, returns: Json) -> None:
         json.JSONDecoder,
         list[json.JSONDecoder],
         range,
+        Literal[b"bytes"],
+        inside(Corner),
+        inside(Literal[Color.RED]),
+        inside(type[int]),
+        inside(Callable[[], int]),
         [int],
         {"a": int},
         "Nowhere",

@@ -13,9 +13,10 @@ _MOST_NODES = 50_000
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(NAMED | DEFINITIONS, Mapping),
     **dict.fromkeys(LIST - {"items"} | {"enum", "required"}, list),
+    **dict.fromkeys(("description", "format", "pattern"), str),
     "type": (str, list),
-    "description": str,
 }
+_OF_STRINGS = {"type", "required"}
 _SHAPE = "It has to be a JSON Schema: https://json-schema.org."
 
 
@@ -43,11 +44,19 @@ def check_shape(schema: Mapping[str, Any]) -> None:
         if not isinstance(node, Mapping | bool):
             raise SchemaError(f"where a schema must stand there is {type(node).__name__}", _SHAPE)
         for key, value in node.items() if isinstance(node, Mapping) else ():
-            if key in _SHAPES and not isinstance(value, _SHAPES[key]):
-                raise SchemaError(f"{key!r} in a schema is {type(value).__name__}", _SHAPE)
+            if key in _SHAPES and not _fits(key, value):
+                raise SchemaError(f"{key!r} in a schema cannot be {type(value).__name__}", _SHAPE)
             if key in DEFINITIONS:
                 waiting.extend(value.values())
         waiting.extend(children(node) if isinstance(node, Mapping) else ())
+
+
+def _fits(key: str, value: Any) -> bool:
+    if not isinstance(value, _SHAPES[key]):
+        return False
+    if key in _OF_STRINGS and isinstance(value, list):
+        return all(isinstance(each, str) for each in value)
+    return True
 
 
 def too_large() -> SchemaError:

@@ -51,6 +51,7 @@ _PLAIN: dict[Any, Json] = {
     frozenset: {**_ARRAY, "uniqueItems": True},
     dict: {"type": "object", "additionalProperties": True},
 }
+_LITERALS = (str, int, float, bool, types.NoneType)
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
 
 
@@ -207,6 +208,22 @@ class _Writer(GenerateJsonSchema):
 
     def call_schema(self, schema: Any) -> Json:  # a NamedTuple, for older versions of pydantic
         return _named(super().call_schema(schema), schema["function"])
+
+    # Inside of a class these cannot be replaced by kin, and pydantic would accept no JSON for them.
+
+    def enum_schema(self, schema: Any) -> Json:
+        if self.mode == "validation" and not has_plain_values(schema["cls"]):
+            raise TypeError(f"the values of {schema['cls'].__name__} are not those of JSON")
+        return super().enum_schema(schema)
+
+    def literal_schema(self, schema: Any) -> Json:
+        odd = [each for each in schema["expected"] if not isinstance(each, _LITERALS)]
+        if self.mode == "validation" and odd:
+            raise TypeError(f"the literal {odd[0]!r} is not a value of JSON")
+        return super().literal_schema(schema)
+
+    def is_subclass_schema(self, schema: Any) -> Json:
+        raise TypeError("a class cannot be given as JSON")
 
 
 def _explained(made: Json, kind: Any) -> Json:

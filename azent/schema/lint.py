@@ -103,7 +103,7 @@ def _in_shape(schema: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Seve
             "warning",
             "Places without names: take one parameter for each, or a class.",
         )
-    if len([each for each in schema.get("anyOf", ()) if each.get("type") != "null"]) > 1:
+    if len([each for each in schema.get("anyOf", ()) if each != {"type": "null"}]) > 1:
         yield "union-type", "warning", "Several types at once: choose one, or make two functions."
     if not schema.keys() - {"description", "default"}:
         yield "no-type", "warning", "Anything goes: say which type it has to be."

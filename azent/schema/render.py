@@ -172,7 +172,7 @@ def _plain_type(schema: Schema, language: _Language) -> str:
         return language.array.format(_type(schema.get("items", {}), language))
     if kind == "object":
         return _object(schema, language)
-    return language.names.get(kind, str(kind))
+    return language.names.get(kind, kind) if isinstance(kind, str) else "any"
 
 
 def _object(schema: Schema, language: _Language) -> str:
@@ -189,7 +189,7 @@ def _object(schema: Schema, language: _Language) -> str:
 def _alternatives(schema: Schema) -> list[Any]:
     """The schemas of which one has to hold; empty where there is only one."""
     kinds = schema.get("type")
-    if isinstance(kinds, list):
+    if isinstance(kinds, list) and kinds:
         return [{**schema, "type": kind} for kind in kinds]
     return list(schema.get("anyOf") or schema.get("oneOf") or ())
 

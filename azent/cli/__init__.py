@@ -12,7 +12,7 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask, config, doctor, evaluate, models, serve, tools
+from azent.cli import ask, config, doctor, evaluate, models, prompts, serve, tools
 
 app = typer.Typer(
     name="azent",
@@ -26,6 +26,7 @@ app.command("ask", epilog=ask.EXAMPLES)(ask.command)
 app.command("serve", epilog=serve.EXAMPLES)(serve.command)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.command)
 app.add_typer(tools.app, name="tools")
+app.add_typer(prompts.app, name="prompts")
 app.command("doctor")(doctor.command)
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")

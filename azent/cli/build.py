@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from azent.config import Value
     from azent.messages import Call
     from azent.models import Model
+    from azent.prompt import PromptSet
 
 
 def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
@@ -37,8 +38,10 @@ def agent_from(
 
     given = {name: value.value for name, value in values.items()}
     functions = functions_from(given["tools"], no_tools)
+    model = model_from(given, quiet)
+    prompts_from(given["prompts"], model.name)  # broken ones end it here
     return Agent(
-        model_from(given, quiet),
+        model,
         functions,
         prompts=given["prompts"],
         system=given["system"],
@@ -46,6 +49,20 @@ def agent_from(
         rounds=given["rounds"],
         timeout=given["timeout"],
     )
+
+
+def prompts_from(name: str | None, model: str) -> PromptSet:
+    """The prompt set for a model; one in ./prompts is named, because anyone may have put it there.
+
+    Not so azent's own, in a checkout of azent.
+    """
+    from azent import prompt, settings
+
+    found = prompt.load(name, model)
+    local = found.folder is not None and found.folder.parent == Path("prompts")
+    if local and Path("prompts").resolve() != settings.own_prompts().resolve():
+        say(f"using the prompt set in {found.folder}")
+    return found
 
 
 def functions_from(sources: list[str] | None, none: bool) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli.build import functions_from, model_from, settings_from
+from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
 from azent.cli.visible import visible
 from azent.errors import UsageError
@@ -146,7 +146,6 @@ def _arms(
     models: list[str] | None, prompts: list[str] | None, native: bool, options: dict[str, Any]
 ) -> list[Arm]:
     """Every model with every prompt set; without one named, with the set that suits it."""
-    from azent import prompt
     from azent.evaluate import Arm
 
     arms = []
@@ -154,7 +153,7 @@ def _arms(
     for address in models or unnamed:
         values = settings_from({**options, "model": address})
         model = model_from({name: value.value for name, value in values.items()}, quiet=False)
-        sets = [prompt.load(name, model.name) for name in prompts or unnamed]
+        sets = [prompts_from(name, model.name) for name in prompts or unnamed]
         arms += [Arm(model, each) for each in sets]
         arms += [Arm(model, None)] if native else []
     return arms

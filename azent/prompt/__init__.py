@@ -8,7 +8,7 @@ examples               examples of requests and calls, made from the functions t
 from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
-from azent.prompt.sets import DEFAULT, PromptSet, folders, load, read
+from azent.prompt.sets import DEFAULT, PromptSet, folders, load, read, read_settings
 from azent.prompt.text import Text, blanks_of, fill, read_text
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "folders",
     "load",
     "read",
+    "read_settings",
     "read_text",
 ]

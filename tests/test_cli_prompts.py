@@ -1,0 +1,114 @@
+"""`azent prompts`: what is shown is what would be sent, and what is broken is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from azent.cli import app
+from tests.scripted_ollama import Say, ScriptedOllama
+from tests.test_prompt import write_set
+
+TOOLS = 'def double(n: int) -> int:\n    """Double a number."""\n    return 2 * n\n'
+
+
+def prompts(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["prompts", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tools.py").write_text(TOOLS)
+
+
+def test_sets_are_listed_and_the_one_that_is_taken_is_marked() -> None:
+    write_set(Path("prompts/small"), 'models = ["tiny*"]\ndescription = "for small ones"')
+    listed = prompts("list").stdout.splitlines()
+    assert any(line.startswith("* default ") for line in listed)
+    assert any(line.startswith("  zh ") for line in listed)
+    assert "* small    for small ones  [prompts/small]" in prompts("list", "-m", "tiny:1b").stdout
+    rows = json.loads(prompts("list", "--json").stdout)
+    assert {"default", "article", "zh", "small"} <= {row["name"] for row in rows}
+
+
+def test_a_set_is_shown_whole() -> None:
+    shown = prompts("show", "article").stdout
+    assert "User Query:\n$question" in shown
+    assert "held = false" in shown
+
+
+def test_a_new_set_is_a_copy_that_takes_effect() -> None:
+    made = prompts("new", "mine", "--from", "article")
+    assert (made.exit_code, made.stdout) == (0, "prompts/mine\n")
+    assert prompts("diff", "article", "mine").stdout == ""
+    Path("prompts/mine/question.txt").write_text("$functions\nPlease: $question\n")
+    assert "+Please: $question" in prompts("diff", "article", "mine").stdout
+    rendered = prompts("render", "Twice 4?", "-p", "mine", "-t", "tools.py")
+    assert rendered.stdout.endswith("Please: Twice 4?\n")
+    assert "using the prompt set in prompts/mine" in rendered.stderr
+    again = prompts("new", "mine")
+    assert (again.exit_code, "is there already" in again.stderr) == (2, True)
+
+
+def test_a_new_set_for_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZENT_HOME", str(tmp_path / "home"))
+    assert prompts("new", "mine", "--user").exit_code == 0
+    assert (tmp_path / "home" / "prompts" / "mine" / "set.toml").exists()
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "", ".", "a b"])
+def test_names_that_are_none(name: str) -> None:
+    assert prompts("new", name).exit_code == 2
+
+
+def test_all_sets_are_checked_and_broken_ones_named() -> None:
+    assert prompts("check").exit_code == 0
+    write_set(Path("prompts/bad"), answer="fine\nnot $fine")
+    write_set(Path("prompts/worse"), "held = 3")
+    checked = prompts("check")
+    assert checked.exit_code == 8
+    assert "prompts/bad/answer.txt:2: there is no blank $fine" in checked.stderr
+    assert "prompts/worse/set.toml:1: held is 3" in checked.stderr
+    assert prompts("check", "default").exit_code == 0
+    assert prompts("check", "prompts/bad").exit_code == 8
+
+
+def test_what_is_rendered_is_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedOllama("Eight.") as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        options = ["-t", "tools.py", "-m", "scripted", "--system", "Be brief."]
+        rendered = json.loads(prompts("render", "Twice 4?", "--json", *options).stdout)
+        assert server.requests == []
+        asked = CliRunner().invoke(app, ["ask", "Twice 4?", *options])
+    assert asked.exit_code == 0, asked.stderr
+    body = server.requests[0].body
+    assert (rendered["messages"], rendered["format"]) == (body["messages"], body["format"])
+    assert (rendered["exact"], rendered["tokens"] > 50) == (False, True)
+
+
+def test_the_server_counts_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedOllama(Say("x", prompt_tokens=321), decides=False) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        counted = prompts("render", "Twice 4?", "-t", "tools.py", "-m", "scripted", "--exact")
+    assert "321 tokens (counted), the reply is held to a schema, set default" in counted.stderr
+    assert server.requests[0].body["options"]["num_predict"] == 1
+
+
+def test_the_request_for_an_answer() -> None:
+    rendered = prompts("render", "Twice 4?", "--move", "answer", "-p", "article", "-t", "tools.py")
+    assert "--- user\nTwice 4?\n\nNow answer" in rendered.stdout
+    assert prompts("render", "--move", "dance").exit_code == 2
+
+
+def test_ask_names_a_set_that_lies_in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_set(Path("prompts/default"))
+    with ScriptedOllama("Hi.") as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        asked = CliRunner().invoke(app, ["ask", "Hi", "-t", "tools.py", "-m", "scripted"])
+    assert "using the prompt set in prompts/default" in asked.stderr
+    assert asked.stdout == "Hi.\n"

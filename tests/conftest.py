@@ -17,6 +17,7 @@ from azent.models import fetch
 from scripts import real_ollama
 
 SMALL_MODEL = "qwen2.5-coder:0.5b"
+LARGE_MODEL = "qwen2.5-coder:1.5b"
 DEAD_SERVER = "http://127.0.0.1:9"
 
 
@@ -39,8 +40,18 @@ def real_cache() -> Path:
 @pytest.fixture(scope="session")
 def ollama() -> Iterator[str]:
     """The URL of a real Ollama server that has SMALL_MODEL: OLLAMA_HOST's, or one of our own."""
+    yield from _server_with(SMALL_MODEL)
+
+
+@pytest.fixture(scope="session")
+def large_ollama() -> Iterator[str]:
+    """The URL of a real Ollama server that has LARGE_MODEL."""
+    yield from _server_with(LARGE_MODEL)
+
+
+def _server_with(model: str) -> Iterator[str]:
     try:
-        with real_ollama.running([SMALL_MODEL]) as url:
+        with real_ollama.running([model]) as url:
             yield url
     except real_ollama.CannotRun as reason:
         pytest.skip(str(reason))

@@ -25,7 +25,8 @@ from pydantic_core import to_json
 from azent.errors import SchemaError
 from azent.schema import build, function_to_json, inlined, introspect
 from azent.schema.buildable import buildable
-from azent.schema.describe import plain_schema, pydantic_schemas
+from azent.schema.describe import pydantic_schemas
+from azent.schema.plain import plain_schema
 
 Json = dict[str, Any]
 

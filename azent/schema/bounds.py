@@ -41,14 +41,19 @@ def check_shape(schema: Mapping[str, Any]) -> None:
     waiting: list[Any] = [schema]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, Mapping | bool):
+        if isinstance(node, Mapping):
+            _check_keywords(node)
+            defined = [each for key in DEFINITIONS for each in node.get(key, {}).values()]
+            waiting += [*defined, *children(node)]
+        elif not isinstance(node, bool):
             raise SchemaError(f"where a schema must stand there is {type(node).__name__}", _SHAPE)
-        for key, value in node.items() if isinstance(node, Mapping) else ():
-            if key in _SHAPES and not _fits(key, value):
-                raise SchemaError(f"{key!r} in a schema cannot be {type(value).__name__}", _SHAPE)
-            if key in DEFINITIONS:
-                waiting.extend(value.values())
-        waiting.extend(children(node) if isinstance(node, Mapping) else ())
+
+
+def _check_keywords(node: Mapping[str, Any]) -> None:
+    for key in node.keys() & _SHAPES.keys():
+        if not _fits(key, node[key]):
+            kind = type(node[key]).__name__
+            raise SchemaError(f"{key!r} in a schema cannot be {kind}", _SHAPE)
 
 
 def _fits(key: str, value: Any) -> bool:

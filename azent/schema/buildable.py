@@ -30,7 +30,7 @@ _KIN: dict[Any, Any] = {
     collections.abc.Reversible: list,
     bytearray: bytes,
 }
-_SCALARS = (str, int, float, bool, types.NoneType)
+SCALARS = (str, int, float, bool, types.NoneType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def buildable(hint: Any, scope: Scope | None = None) -> Any:
 
 def has_plain_values(kind: type[enum.Enum]) -> bool:
     """Can JSON hold all values of this enum?"""
-    return all(isinstance(member.value, _SCALARS) for member in kind)
+    return all(isinstance(member.value, SCALARS) for member in kind)
 
 
 def _class(hint: Any, scope: Scope) -> Any:

@@ -12,16 +12,16 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from azent.errors import SchemaError
-from azent.schema.buildable import Scope, buildable, has_plain_values, text_in
-from azent.schema.describe import Json, plain_schema, pydantic_schemas
+from azent.schema.buildable import SCALARS, Scope, buildable, has_plain_values, text_in
+from azent.schema.describe import pydantic_schemas
 from azent.schema.hints import Unresolved, local_names
 from azent.schema.inline import inlined_own, without_references
+from azent.schema.plain import Json, plain_schema
 from azent.schema.signature import EMPTY, Parameter, Signature
 
 EXTRA = "**"  # where the schema of `**kwargs` is kept among those of the parameters
 _LONGEST_DEFAULT = 500
 _UNSHOWN: Any = object()
-_SCALARS = (str, int, float, bool, type(None))
 
 Adapters = dict[str, TypeAdapter[Any]]
 
@@ -132,7 +132,7 @@ def _as_json(value: Any) -> Any:
         return [_as_json(each) for each in value]
     if type(value) is dict:
         return {_as_json(key): _as_json(each) for key, each in value.items()}
-    return value if type(value) in _SCALARS else to_jsonable_python(value)
+    return value if type(value) in SCALARS else to_jsonable_python(value)
 
 
 def _returned(hint: Any, text: str) -> tuple[Any, str]:

@@ -21,8 +21,9 @@ from pydantic.fields import FieldInfo
 from azent.errors import SchemaError
 from azent.messages import Context
 from azent.schema.buildable import text_in
-from azent.schema.describe import plain_schema, pydantic_schemas
+from azent.schema.describe import pydantic_schemas
 from azent.schema.hints import Unresolved, resolve
+from azent.schema.plain import plain_schema
 
 Kind = inspect._ParameterKind
 EMPTY: Any = inspect.Parameter.empty

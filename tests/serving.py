@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -15,7 +14,7 @@ from typing import Any
 from azent.messages import Delta, End, Request, Usage
 from azent.models import Model
 from azent.serve.options import Options
-from azent.serve.run import server_of
+from azent.serve.run import listen, server_of
 
 
 @dataclass
@@ -76,7 +75,7 @@ def script(*replies: Any) -> Telling:
 @contextmanager
 def serving(models: Mapping[str, Model], options: Options | None = None) -> Iterator[str]:
     """The URL of a server that runs in a thread for as long as the context lasts."""
-    with listening() as listener:
+    with listen(Options(port=0)) as listener:
         server = server_of(models, options or Options())
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -88,14 +87,6 @@ def serving(models: Mapping[str, Model], options: Options | None = None) -> Iter
             server.should_exit = True
             thread.join(10)
             assert not thread.is_alive(), "the server did not end when it was told to"
-
-
-@contextmanager
-def listening() -> Iterator[socket.socket]:
-    """A socket that listens on a free port of loopback."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        yield listener
 
 
 def wait_until(holds: Callable[[], object], seconds: float = 10.0) -> None:

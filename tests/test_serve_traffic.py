@@ -19,10 +19,10 @@ import pytest
 from azent import open_model
 from azent.messages import Request
 from azent.serve import Options
-from azent.serve.run import server_of
+from azent.serve.run import listen, server_of
 from tests.asking import NONE, PATHS, USER, WEATHER, called, said_of
 from tests.scripted_ollama import Fail, Say, ScriptedOllama
-from tests.serving import Telling, calls_text, listening, serving, wait_until
+from tests.serving import Telling, calls_text, serving, wait_until
 
 # ---- passing through -----------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ def test_a_server_that_is_told_to_stop_lets_replies_end() -> None:
     def answer(request: Request) -> str:
         return NONE if request.format else words
 
-    with listening() as listener:
+    with listen(Options(port=0)) as listener:
         server = server_of({"m": Telling(answer, pause=0.05)}, Options())
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()

@@ -13,7 +13,6 @@ from azent.models import Model
 from azent.serve.app import app
 from azent.serve.options import Options
 
-
 BACKLOG = 2048  # connections that may wait to be taken
 
 

@@ -69,6 +69,8 @@ _HOMES = {
     "models": ("Scripted", "open_model"),
     "models.cached": ("Cached", "Recorded"),
     "schema": ("function_to_json",),
+    "session": ("Session",),
+    "store": ("Store",),
     "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
     "tools": ("Tool", "tool"),
 }
@@ -111,9 +113,11 @@ __all__ = [
     "Result",
     "SchemaError",
     "Scripted",
+    "Session",
     "SessionError",
     "SettingsError",
     "Shrunk",
+    "Store",
     "Thinking",
     "Tool",
     "ToolFailed",
@@ -192,5 +196,7 @@ if TYPE_CHECKING:
     from azent.models import Scripted, open_model
     from azent.models.cached import Cached, Recorded
     from azent.schema import function_to_json
+    from azent.session import Session
+    from azent.store import Store
     from azent.toolbox import ReplyReader, Toolbox, read_reply
     from azent.tools import Tool, tool

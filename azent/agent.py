@@ -7,33 +7,37 @@ serves many conversations at once, and can itself be a tool of another.
 from __future__ import annotations
 
 import asyncio
-import contextvars
+import inspect
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from azent import prompt
 from azent.drive import Approve, adrive, drive, nobody
-from azent.errors import ToolFailed, UsageError
+from azent.errors import UsageError
 from azent.execute import RESULT_CHARS, Execution, RunCall
 from azent.flow import Turn, converse
-from azent.messages import Answer, Context, Event, Log, Question, Reply
+from azent.messages import Answer, Context, Event, Log, Reply
 from azent.models import Model, open_model
+from azent.nesting import about, one_deeper
 from azent.prompt import PromptSet
 from azent.request import Terms
+from azent.session import Keeper, Session, kept
+from azent.step import asked, recovered
 from azent.toolbox import Toolbox
 from azent.tools import RESERVED, Tool, as_tool, tool
+from azent.typed import typed
 
 Approval: TypeAlias = Literal["tool", "always", "never"]
+System: TypeAlias = str | Callable[..., str]
 Until: TypeAlias = str | Callable[[Reply], bool]
 
 Number = TypeVar("Number", int, float)
 
 FEWEST_RESULT_CHARS = 500
-DEEPEST = 5  # agents within agents
 
 
 class Agent:
@@ -41,13 +45,14 @@ class Agent:
 
     `model` is an address ("qwen2.5-coder:1.5b") or an open model; `tools` are functions, Tools or
     other agents. `prompts` names a prompt set or its folder; without it the set that suits the
-    model is taken. `system` is put before azent's own instructions. `choice` is "auto", "none",
-    "required" or a tool's name, for the first decision of each question. `rounds` is the most
-    replies whose calls run, `repairs` the most corrections in a row, `timeout` the seconds for one
-    question. `result_chars` is the most characters of one result; without it, a quarter or so of
-    the model's context. `width` is the most calls at once. `executor` runs the functions
-    elsewhere; `run`, a function Call -> Result (a Toolbox is one too), takes the place of the
-    tools' own functions.
+    model is taken. `system` is put before azent's own instructions: a text, or a function that
+    makes it of the context of a run. `output` is a type (`list[Pizza]`): answers are then values of
+    it, in `Answer.value`. `choice` is "auto", "none", "required" or a tool's name, for the first
+    decision of each question. `rounds` is the most replies whose calls run, `repairs` the most
+    corrections in a row, `timeout` the seconds for one question. `result_chars` is the most
+    characters of one result; without it, a quarter or so of the model's context. `width` is the
+    most calls at once. `executor` runs the functions elsewhere; `run`, a function Call -> Result (a
+    Toolbox is one too), takes the place of the tools' own functions.
 
     `approval` says when the `approve` of a question is asked before a call runs: for tools with
     `confirm` ("tool"), for all ("always"), or for none ("never"). `until` ends a conversation: a
@@ -62,7 +67,8 @@ class Agent:
         tools: Iterable[object] | Toolbox = (),
         *,
         prompts: str | Path | PromptSet | None = None,
-        system: str = "",
+        system: System = "",
+        output: object = None,
         choice: str = "auto",
         rounds: int = 8,
         repairs: int = 2,
@@ -79,6 +85,7 @@ class Agent:
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools, width=width)
         self.prompts = prompts
         self.system = system
+        self.output = None if output is None else typed(output)
         self.choice = _one_of("choice", choice, [*sorted(RESERVED), *self.toolbox.tools])
         self.rounds = _at_least("rounds", rounds, 0)
         self.repairs = _at_least("repairs", repairs, 0)
@@ -91,18 +98,20 @@ class Agent:
         self.until = until
         self.summarise = summarise
 
-    def terms(self) -> Terms:
+    def terms(self, context: object = None) -> Terms:
         """What stays fixed for a question; the prompt set is read from its files now."""
         return Terms(
             specs=self.toolbox.specs,
             prompts=prompt.load(self.prompts, self.model.name),
-            system=self.system,
+            system=_system_text(self.system, context),
+            typed=self.output,
             choice=self.choice,
             rounds=self.rounds,
             repairs=self.repairs,
             readonly=self._names(lambda tool: tool.options.readonly),
             repeatable=self._names(lambda tool: tool.options.repeatable),
             confirm=self._names(self._must_ask),
+            again=self._names(lambda tool: tool.options.readonly or tool.options.retries > 0),
             until=self.until,
             num_ctx=self.model.num_ctx,
             summarise=self.summarise,
@@ -110,13 +119,20 @@ class Agent:
 
     def ask(
         self,
-        question: str,
+        question: str | None,
         log: Log = (),
         *,
+        session: Session | str | None = None,
         context: object = None,
         approve: Approve | None = None,
     ) -> Answer:
         """The answer to a question, as the next turn of a conversation.
+
+        The conversation is `log`, or a `session` that is kept on disk, by its name in the user's
+        store or as a Session. Where the last run of a session was broken off, the same question
+        goes on from there, and so does None; another one is put after it. No call that began is
+        begun again, unless its tool is readonly or has retries: the model is told that it was
+        interrupted.
 
         `context` is handed to the functions that declare a Context. `approve` is asked about a call
         that a person must allow: True runs it, a dict runs it with that input, a text refuses it
@@ -124,47 +140,50 @@ class Agent:
         in an answer without it (`stopped` is "refused"). It may be asynchronous; where there is
         none, the answer is no.
 
-        Raises BadReply when the model cannot be brought to a usable reply, and ModelError's kinds.
+        Raises BadReply when the model cannot be brought to a usable reply, ModelError's kinds,
+        ContextTooSmall, and SessionError for a session that cannot be kept.
         """
-        events = self.stream(question, log, context=context, approve=approve)
+        events = self.stream(question, log, session=session, context=context, approve=approve)
         return _last(list(events))
 
     def stream(
         self,
-        question: str,
+        question: str | None,
         log: Log = (),
         *,
+        session: Session | str | None = None,
         context: object = None,
         approve: Approve | None = None,
     ) -> Generator[Event, None, None]:
         """The events of a question as they happen; the last one is the Answer."""
-        turn = self._turn(question, log, context)
-        with turn.execution:
+        with self._turn(question, log, session, context) as turn:
             yield from drive(converse(turn), self.model, approve or nobody)
 
     async def aask(
         self,
-        question: str,
+        question: str | None,
         log: Log = (),
         *,
+        session: Session | str | None = None,
         context: object = None,
         approve: Approve | None = None,
     ) -> Answer:
         """The asynchronous twin of `ask`."""
-        async with aclosing(self.astream(question, log, context=context, approve=approve)) as said:
-            return _last([event async for event in said])
+        events = self.astream(question, log, session=session, context=context, approve=approve)
+        async with aclosing(events):
+            return _last([event async for event in events])
 
     async def astream(
         self,
-        question: str,
+        question: str | None,
         log: Log = (),
         *,
+        session: Session | str | None = None,
         context: object = None,
         approve: Approve | None = None,
     ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
-        turn = self._turn(question, log, context, asyncio.get_running_loop())
-        with turn.execution:
+        with self._turn(question, log, session, context, asyncio.get_running_loop()) as turn:
             async with aclosing(adrive(converse(turn), self.model, approve or nobody)) as said:
                 async for event in said:
                     yield event
@@ -183,11 +202,11 @@ class Agent:
         """
 
         async def ask(question: str, context: Context[object]) -> Answer:
-            with _one_deeper():
+            with one_deeper():
                 return await self.aask(question, context=context.value, approve=approve)
 
-        about = description or _about(self.toolbox)
-        return as_tool(tool(name=name, description=about)(ask))
+        said = description or about(self.toolbox)
+        return as_tool(tool(name=name, description=said)(ask))
 
     def _names(self, which: Callable[[Tool], bool]) -> frozenset[str]:
         return frozenset(tool.name for tool in self.toolbox if which(tool))
@@ -195,14 +214,36 @@ class Agent:
     def _must_ask(self, tool: Tool) -> bool:
         return self.approval == "always" or (self.approval == "tool" and tool.options.confirm)
 
+    @contextmanager
     def _turn(
         self,
-        question: str,
+        question: str | None,
         log: Log,
+        session: Session | str | None,
         context: object,
         loop: asyncio.AbstractEventLoop | None = None,
-    ) -> Turn:
-        execution = Execution(
+    ) -> Iterator[Turn]:
+        """A turn that is ready to go, and that leaves nothing behind it."""
+        if log and session is not None:
+            raise UsageError("log and session cannot go together", "A session has its own log.")
+        terms = self.terms(context)
+        with kept(session) as keeper, self._execution(context, keeper, loop) as execution:
+            turn = Turn(
+                _begun(question, log or recovered(keeper.log, keeper.begun, terms), terms),
+                terms,
+                execution,
+                keep=keeper.keep,
+                troubles=keeper.troubles,
+                deadline=None if self.timeout is None else time.monotonic() + self.timeout,
+                retries=getattr(self.model, "retries", 0),
+            )
+            turn.grow(turn.log)
+            yield turn
+
+    def _execution(
+        self, context: object, keeper: Keeper, loop: asyncio.AbstractEventLoop | None
+    ) -> Execution:
+        return Execution(
             self.toolbox.tools,
             width=self.width,
             context=context,
@@ -210,14 +251,25 @@ class Agent:
             run=self.run,
             result_chars=self.result_chars,
             loop=loop,
+            began=keeper.begin,
         )
-        return Turn(
-            (*log, Question(question)),
-            self.terms(),
-            execution,
-            deadline=None if self.timeout is None else time.monotonic() + self.timeout,
-            retries=getattr(self.model, "retries", 0),
-        )
+
+
+def _begun(question: str | None, log: Log, terms: Terms) -> Log:
+    """The log that a turn begins with."""
+    if question is not None:
+        return asked(log, question, terms)
+    if not log:
+        raise UsageError("there is no conversation to go on with", "Ask a question.")
+    return log
+
+
+def _system_text(system: System, context: object) -> str:
+    """The system text of a run: a function makes it of the context's value, or takes nothing."""
+    if isinstance(system, str):
+        return system
+    value = context.value if isinstance(context, Context) else context
+    return system(value) if inspect.signature(system).parameters else system()
 
 
 def _result_chars(given: int | None, model: Model) -> int:
@@ -232,29 +284,6 @@ def _last(events: Sequence[Event]) -> Answer:
     answer = events[-1]
     assert isinstance(answer, Answer)
     return answer
-
-
-# ---- agents within agents ------------------------------------------------------------------------
-
-_depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth", default=0)
-
-
-class _one_deeper:
-    """While it is entered, agents that are asked are one deeper. Raises ToolFailed at the end."""
-
-    def __enter__(self) -> None:
-        if _depth.get() >= DEEPEST:
-            raise ToolFailed(f"agents within agents end at a depth of {DEEPEST}")
-        self._token = _depth.set(_depth.get() + 1)
-
-    def __exit__(self, *_: object) -> None:
-        _depth.reset(self._token)
-
-
-def _about(toolbox: Toolbox) -> str:
-    """A few words on an agent, for the one that may ask it."""
-    able = ", ".join(tool.name for tool in toolbox)
-    return f"Ask an assistant that has these functions: {able}." if able else "Ask an assistant."
 
 
 # ---- arguments -----------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from azent.messages import (
 from azent.prompt import PromptSet, examples, fill
 from azent.schema import render
 from azent.shrunk import results_cut, shortened, summary_of, turns_left_out
+from azent.typed import Typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,13 @@ class Terms:
     run, `repairs` the most corrections in a row. `readonly`, `repeatable` and `confirm` (a
     person is asked first) are names of tools. `until` ends a turn: a word that a reply contains, or
     a function that says so of it.
+    `again` are those that may begin again after a crash, whether they began before it or not.
     `past` is how many replies of the last turn were there before `choice` was asked for.
     `parallel` is whether one reply may make several calls; `trusted`, whether the patterns in the
     specs may be evaluated. `output` is a JSON Schema that answers are held to, and `options` are
-    the server's, for answers alone: decisions are decoded as azent decodes them. `num_ctx` is the
-    context, in tokens, that requests are fitted into; `summarise`, whether the model sums up the
-    turns that are left out to fit.
+    the server's, for answers alone: decisions are decoded as azent decodes them. `typed` is the
+    type whose values answers must be. `num_ctx` is the context, in tokens, that requests are fitted
+    into; `summarise`, whether the model sums up the turns that are left out to fit.
     """
 
     specs: Specs
@@ -56,12 +58,14 @@ class Terms:
     readonly: frozenset[str] = frozenset()
     repeatable: frozenset[str] = frozenset()
     confirm: frozenset[str] = frozenset()
+    again: frozenset[str] = frozenset()
     until: str | Callable[[Reply], bool] | None = None
     past: int = 0
     parallel: bool = True
     trusted: bool = True
     output: dict[str, Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    typed: Typed | None = None
     num_ctx: int | None = None
     summarise: bool = False
 
@@ -123,6 +127,9 @@ def _put(turn: Log, terms: Terms, move: Move) -> Log:
 def _instruction(turn: Log, terms: Terms, move: Move) -> str:
     """What to do now, which stands last in the request; without tools there is nothing to say."""
     texts = terms.prompts.texts
+    if move == "answer" and terms.typed:
+        schema = json.dumps(terms.typed.schema, ensure_ascii=False)
+        return fill(texts["value"], {"question": _question(turn), "schema": schema})
     called = any(isinstance(message, Reply) and message.calls for message in turn)
     name = "answer" if move == "answer" else "next" if called else "decide"
     if not terms.specs or name not in texts:

@@ -29,7 +29,8 @@ class Execution:
 
     Synchronous functions run in daemon threads, or on `executor`; asynchronous ones on `loop`, else
     on one background loop; those with `isolate` in a process of their own. `run` takes the place of
-    all functions. Leaving it stops what can be stopped.
+    all functions. `began` is called right before a call begins, in whatever thread that is; what it
+    raises is what comes of the call. Leaving it stops what can be stopped.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Execution:
         run: RunCall | None = None,
         result_chars: int = RESULT_CHARS,
         loop: asyncio.AbstractEventLoop | None = None,
+        began: Callable[[Call], None] = lambda call: None,
     ) -> None:
         refuse_while_loading()
         self.tools = tools
@@ -50,6 +52,7 @@ class Execution:
         self._instead = run
         self._result_chars = result_chars
         self._loop = loop
+        self._began = began
         self._width = width
         self._turnstile = Turnstile(width)
         self._threads = DaemonThreads()
@@ -79,11 +82,15 @@ class Execution:
             done: Future[Ran] = Future()
             done.set_result(Ran(launch))
             return done
-        job = Job(call, launch, options, self._result_chars)
+        job = Job(call, partial(self._begun, call, launch), options, self._result_chars)
         self._jobs.add(job)
         job.future.add_done_callback(lambda _: self._jobs.discard(job))
         self._let_in(job, options)
         return job.future
+
+    def _begun(self, call: Call, launch: Launch) -> tuple[Future[Any], Stop]:
+        self._began(call)
+        return launch()
 
     def _let_in(self, job: Job, options: Options) -> None:
         weight = self._width if options.serial else 1

@@ -46,7 +46,9 @@ __all__ = [
 
 def converse(turn: Turn) -> Flow:
     """From a question to its answer, which the generator returns."""
+    yield from _troubles(turn)
     answer = yield from _in_time(turn, _steps)
+    yield from _troubles(turn)
     return replace(answer, warnings=tuple(turn.warnings))
 
 
@@ -64,6 +66,11 @@ def respond(turn: Turn) -> Flow:
     once = replace(turn.terms, repeatable=frozenset())
     calls = to_run(step.calls, once) if isinstance(step, Run) else ()
     return replace(answer, calls=calls, warnings=tuple(turn.warnings))
+
+
+def _troubles(turn: Turn) -> Moves:
+    while turn.troubles:
+        yield turn.warn(turn.troubles.pop(0))
 
 
 def _in_time(turn: Turn, steps: Callable[[Turn], Flow]) -> Flow:

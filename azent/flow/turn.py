@@ -65,7 +65,8 @@ class TimeUp(Exception):
 class Turn:
     """One run of an agent on one question: its log as it grows, and what it runs with.
 
-    `keep` is given the log after each message, before the next step begins. `deadline` is on the
+    `keep` is given the log after each message, before the next step begins; what goes wrong with
+    that and stops nothing is put into `troubles`. `deadline` is on the
     clock of `time.monotonic`; it waits while a person is asked. `retries` is how often a reply that
     broke off is asked for again. `early` are the calls, by id, that began before their reply ended;
     `asides`, what the model is told beside their results.
@@ -75,6 +76,7 @@ class Turn:
     terms: Terms
     execution: Execution
     keep: Callable[[Log], None] = lambda log: None
+    troubles: list[str] = field(default_factory=list)
     deadline: float | None = None
     retries: int = 0
     warnings: list[str] = field(default_factory=list)

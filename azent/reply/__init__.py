@@ -3,13 +3,13 @@
 read(text, specs)             a whole reply
 Reader(specs)                 a reply as it streams
 read_words, WordsReader       an answer, which is never searched for calls
-reply_schema                  the schema that decoding can be held to
+reply_schema, value_schema    the schemas that decoding can be held to
 """
 
 from __future__ import annotations
 
-from azent.reply.format import reply_schema
+from azent.reply.format import reply_schema, value_schema
 from azent.reply.reader import Reader, read
 from azent.reply.words import WordsReader, read_words
 
-__all__ = ["Reader", "WordsReader", "read", "read_words", "reply_schema"]
+__all__ = ["Reader", "WordsReader", "read", "read_words", "reply_schema", "value_schema"]

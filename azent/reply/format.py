@@ -30,6 +30,11 @@ def reply_schema(specs: Specs, choice: str = "auto", *, thought: bool = False) -
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
+def value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an answer, as much of it as decoding can be held to."""
+    return _known(without_references(inlined(schema)))
+
+
 def _list(specs: Specs, choice: str) -> dict[str, Any]:
     offered = [spec for name, spec in specs.items() if choice in ("auto", "required", name)]
     if not offered:

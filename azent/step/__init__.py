@@ -11,6 +11,7 @@ resume a conversation at any point, and the same log and terms give the same req
     log = take(log, result, terms)         one call came back
     next_step(log, terms)                  Ask(...) ... Done(answer)
 
+After a crash, `recovered(log, begun, terms)` is the log to go on with.
 Where a request would not fit into the context, `Shrink(note)` comes first: a note for the log.
 
 The moves of a turn: *decide* asks for calls, *answer* for words, *single* for either.
@@ -20,17 +21,22 @@ from __future__ import annotations
 
 from azent.step.hear import early, hear, refuse, take, to_run
 from azent.step.next import Ask, Done, Run, Shrink, Step, answer_of, next_step, stop_reason
+from azent.step.resume import INTERRUPTED, asked, is_open, recovered
 
 __all__ = [
+    "INTERRUPTED",
     "Ask",
     "Done",
     "Run",
     "Shrink",
     "Step",
     "answer_of",
+    "asked",
     "early",
     "hear",
+    "is_open",
     "next_step",
+    "recovered",
     "refuse",
     "stop_reason",
     "take",

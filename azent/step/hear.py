@@ -9,6 +9,7 @@ from azent.log import call_count, key_of, pending, repeats, replies_of, signatur
 from azent.messages import Call, Correction, Log, Note, Problem, Reply, Result
 from azent.request import Terms
 from azent.step.next import choice_now
+from azent.typed import read_value
 
 REFUSED = "the user did not allow this call"
 
@@ -21,7 +22,9 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     meets the terms' `until` ends the turn.
     """
     turn = turn_of(log)
-    reply = _chosen(reply, choice_now(turn, terms)) if reply.move != "answer" else reply
+    reply = (
+        _valued(reply, terms) if reply.move == "answer" else _chosen(reply, choice_now(turn, terms))
+    )
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _meets(reply, terms.until):
         over = [
@@ -101,6 +104,18 @@ def _chosen(reply: Reply, choice: str) -> Reply:
         return reply
     wanted = "a function" if choice == "required" else f"the function {choice!r} and no other"
     return replace(reply, calls=(), problem=Problem("malformed", f"you must call {wanted} now"))
+
+
+def _valued(reply: Reply, terms: Terms) -> Reply:
+    """An answer, its text the JSON of its value where one is asked for, or with its problem."""
+    if terms.typed is None or reply.problem:
+        return reply
+    _, text, problem = read_value(reply.text, terms.typed)
+    if problem and reply.done_reason == "length":
+        problem = Problem(
+            "truncated", f"the answer was cut: {problem.message}; write a shorter one"
+        )
+    return replace(reply, text=text, problem=problem)
 
 
 def _numbered(calls: Iterable[Call], before: int) -> tuple[Call, ...]:

@@ -11,6 +11,7 @@ from azent.log import failures, note_in, pending, repeats, replies_of, rounds, s
 from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
 from azent.reply import reply_schema
 from azent.request import Terms, messages_for
+from azent.typed import read_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ def next_step(log: Log, terms: Terms) -> Step:
 def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     messages = messages_for(log, terms, move)
     fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
-    return Ask(messages, _format(turn_of(log), terms, move), move, fitted)
+    shown = terms.typed is None
+    return Ask(messages, _format(turn_of(log), terms, move), move, fitted, shown)
 
 
 def _next_move(turn: Log, terms: Terms) -> Move | None:
@@ -88,7 +90,7 @@ def _next_move(turn: Log, terms: Terms) -> Move | None:
     if not replies:
         return first if _may_call(turn, terms) else "answer"
     last = replies[-1]
-    if _is_answer(last):
+    if _is_answer(last, terms):
         return None
     if last.move == "answer" or not (last.calls or last.problem):
         return "answer"
@@ -97,8 +99,10 @@ def _next_move(turn: Log, terms: Terms) -> Move | None:
     return first if _is_forced(turn, terms) or not stop_reason(turn, terms) else "answer"
 
 
-def _is_answer(reply: Reply) -> bool:
-    """Does this reply end the turn? Words in reply to a decision do too."""
+def _is_answer(reply: Reply, terms: Terms) -> bool:
+    """Does this reply end the turn? Words in reply to a decision do too, but are no typed value."""
+    if terms.typed and reply.move != "answer":
+        return False
     return not reply.problem and not reply.calls and bool(reply.text.strip())
 
 
@@ -119,7 +123,7 @@ def _is_forced(turn: Log, terms: Terms) -> bool:
 
 def _format(turn: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
     if move == "answer":
-        return terms.output
+        return terms.typed.held if terms.typed else terms.output
     if move != "decide" or not terms.prompts.held:
         return None
     schema = reply_schema(terms.specs, choice_now(turn, terms), thought=terms.prompts.thought)
@@ -155,9 +159,11 @@ def answer_of(log: Log, terms: Terms) -> Answer:
     calls = tuple(call for reply in replies for call in reply.calls)
     results = {m.id: m for m in turn if isinstance(m, Result)}
     stopped = stop_reason(turn, terms)
-    final = bool(replies) and (_is_answer(replies[-1]) or stopped == "terminated")
+    final = bool(replies) and (_is_answer(replies[-1], terms) or stopped == "terminated")
+    text = replies[-1].text.strip() if final else ""
     return Answer(
-        text=replies[-1].text.strip() if final else "",
+        text=text,
+        value=read_value(text, terms.typed)[0] if text and terms.typed else None,
         log=log,
         calls=tuple(call for call in calls if not call.problem),
         results=tuple(results[call.id] for call in calls if call.id in results),

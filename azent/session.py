@@ -1,0 +1,87 @@
+"""One conversation, kept in a store while it goes on.
+
+Where its name was given, it must be kept: a store that cannot be used stops the run, in words.
+Where it is kept without having been asked for, that warns once, and the run goes on without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from azent.errors import SessionError
+from azent.messages import Call, Log
+from azent.store import Held, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation by its name in a store, which is made when it is first used.
+
+    `required` is whether a run must end where the store cannot be used.
+    """
+
+    name: str
+    store: Store = field(default_factory=Store)
+    required: bool = True
+
+
+class Keeper:
+    """Keeps a conversation as it grows, or does nothing where it is kept nowhere.
+
+    `log` is what was kept before, `begun` are the ids of the calls that were begun, and `troubles`
+    what a person should know of the store.
+    """
+
+    def __init__(self, required: bool = True) -> None:
+        self.troubles: list[str] = []
+        self._held: Held | None = None
+        self._required = required
+
+    def hold(self, enter: Callable[[], Held]) -> None:
+        """Get hold of the conversation."""
+        self._try(lambda: setattr(self, "_held", enter()))
+
+    @property
+    def log(self) -> Log:
+        return self._held.log if self._held else ()
+
+    @property
+    def begun(self) -> frozenset[str]:
+        return self._held.begun if self._held else frozenset()
+
+    def keep(self, log: Log) -> None:
+        """Keep a log that has grown. Raises SessionError."""
+        if held := self._held:
+            self._try(lambda: held.keep(log))
+
+    def begin(self, call: Call) -> None:
+        """Keep that a call is about to begin. Raises SessionError."""
+        if held := self._held:
+            self._try(lambda: held.begin([call]))
+
+    def _try(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except SessionError as error:
+            if self._required:
+                raise
+            self._held = None
+            self.troubles.append(f"{error}: going on without keeping this conversation")
+
+
+@contextmanager
+def kept(session: Session | str | None) -> Iterator[Keeper]:
+    """The keeper of a conversation, which nobody else can go on with meanwhile.
+
+    Raises SessionError where a store that is required cannot be used.
+    """
+    if isinstance(session, str):
+        session = Session(session)
+    with ExitStack() as stack:
+        keeper = Keeper(session is None or session.required)
+        if session is not None:
+            holding = session.store.hold(session.name)
+            keeper.hold(lambda: stack.enter_context(holding))
+        yield keeper

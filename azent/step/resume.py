@@ -1,0 +1,46 @@
+"""A conversation whose run was broken off: what can be known of it, and how it goes on."""
+
+from __future__ import annotations
+
+from azent.errors import AzentError
+from azent.log import pending, turn_of
+from azent.messages import Log, Note, Question, Result
+from azent.request import Terms
+from azent.step.hear import take
+from azent.step.next import Done, next_step
+
+INTERRUPTED = "interrupted: the program ended during this call; whether it took effect is unknown"
+
+
+def recovered(log: Log, begun: frozenset[str], terms: Terms) -> Log:
+    """The log, with what is known of its calls that began and have no result.
+
+    They are not begun again, unless the terms allow it; the model is told instead.
+    """
+    waiting = pending(turn_of(log))
+    lost = [call for call in waiting if call.id in begun and call.tool not in terms.again]
+    if not lost:
+        return log
+    log = (*log, Note("interrupted", ids=tuple(call.id for call in lost)))
+    for call in lost:
+        log = take(log, Result(call.tool, INTERRUPTED, ok=False, id=call.id), terms)
+    return log
+
+
+def is_open(log: Log, terms: Terms) -> bool:
+    """Does the last question of a log still wait for its answer, and can it go on?"""
+    if not any(isinstance(message, Question) for message in log):
+        return False
+    try:
+        return not isinstance(next_step(log, terms), Done)
+    except AzentError:
+        return False
+
+
+def asked(log: Log, question: str, terms: Terms) -> Log:
+    """The log with a question at its end; the same one again goes on with the one that is open."""
+    return (
+        log
+        if is_open(log, terms) and turn_of(log)[0] == Question(question)
+        else (*log, Question(question))
+    )

@@ -28,6 +28,7 @@ from typing import Any, Self, TypeAlias
 
 STAMP = "2026-01-01T00:00:00.000000Z"
 NO_TOOL = '{"tools": []}'
+CALL_WORDS = ('"tool', "'tool", "tool_call", '"arguments"')
 PIECE = 4  # characters in each piece of a text, where the script does not say
 
 
@@ -198,7 +199,7 @@ def _is_words(item: Item) -> bool:
     if not isinstance(item, Say) or not item.ends or item.message:
         return False
     text = "".join(item.in_pieces()).strip()
-    return text not in ("", "{}") and not any(word in text for word in ('"tool', "'tool"))
+    return text not in ("", "{}") and not any(word in text for word in CALL_WORDS)
 
 
 class _Gone(Exception):

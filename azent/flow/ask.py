@@ -152,8 +152,10 @@ def _listen(turn: Turn, step: Ask, reading: _Reading) -> Moves:
         if isinstance(piece, End):
             reading.end = piece
             continue
+        known = len(reading.certain)
         yield from reading.feed(piece)
-        yield from _begin_early(turn, reading.certain)
+        if len(reading.certain) > known:
+            yield from _begin_early(turn, reading.certain)
         if reading.idles:
             yield Close()
             return

@@ -50,6 +50,9 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
     `certain` are all that are certain so far, in their order. Readonly ones may, as long as nobody
     must be asked, the choice allows them, and the last reply did not make the same call.
     """
+    may_begin = terms.readonly - terms.confirm
+    if not may_begin:
+        return ()
     turn = turn_of(log)
     choice = choice_now(turn, terms)
     made = next((reply.calls for reply in reversed(replies_of(turn)) if reply.calls), ())
@@ -57,7 +60,7 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
     return tuple(
         call
         for call in to_run(_numbered(certain, call_count(log)), terms)
-        if call.tool in terms.readonly - terms.confirm
+        if call.tool in may_begin
         and choice in ("auto", "required", call.tool)
         and key_of(call) not in before
     )

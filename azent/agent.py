@@ -28,7 +28,7 @@ from azent.request import Terms
 from azent.session import Keeper, Session, kept
 from azent.step import asked, recovered
 from azent.toolbox import Toolbox
-from azent.tools import RESERVED, Tool, as_tool, tool
+from azent.tools import RESERVED, Tool, are_trusted, as_tool, tool
 from azent.typed import typed
 
 Approval: TypeAlias = Literal["tool", "always", "never"]
@@ -113,6 +113,7 @@ class Agent:
             confirm=self._names(self._must_ask),
             again=self._names(lambda tool: tool.options.readonly or tool.options.retries > 0),
             until=self.until,
+            trusted=are_trusted(self.toolbox),
             num_ctx=self.model.num_ctx,
             summarise=self.summarise,
         )

@@ -14,7 +14,7 @@ from azent.prompt import PromptSet
 from azent.reply import Reader
 from azent.request import Terms
 from azent.step import Ask, hear, next_step
-from azent.tools import specs_of
+from azent.tools import are_trusted, specs_of
 
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
 
@@ -37,7 +37,10 @@ def select(
     opened = open_model(model)
     log, system = log_of(question)
     prompt_set = prompt.load(prompts, opened.name)
-    terms = Terms(specs_of(tools), prompt_set, system, choice, repairs=repairs)
+    tools = tuple(tools)
+    terms = Terms(
+        specs_of(tools), prompt_set, system, choice, repairs=repairs, trusted=are_trusted(tools)
+    )
     usage = None
     while isinstance(step := next_step(log, terms), Ask) and step.move != "answer":
         reply = _read(opened, step, terms)
@@ -61,7 +64,8 @@ def log_of(question: Words) -> tuple[Log, str]:
 
 
 def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
-    reader, raw, end = Reader(terms.specs, held=ask.format is not None), "", End()
+    reader = Reader(terms.specs, held=ask.format is not None, trusted=terms.trusted)
+    raw, end = "", End()
     for piece in model.stream(Request(ask.messages, ask.format)):
         if isinstance(piece, End):
             end = piece

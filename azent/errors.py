@@ -5,6 +5,7 @@
     ├── SettingsError          a settings file or an environment variable that cannot be used
     ├── SchemaError            a function or a schema that cannot be offered to a model
     ├── ToolsFileError         a file of tools that does not import, or offers nothing
+    ├── ToolServerError        a server of tools (MCP) that does not start, or does not answer
     ├── PromptError            a prompt set that is broken or not found
     ├── CasesError             a file of cases to evaluate that cannot be used
     ├── SessionError           a store of conversations that cannot be used
@@ -66,6 +67,12 @@ class ToolsFileError(AzentError):
     """A file of tools that does not import, or has nothing to offer."""
 
     exit_code = 7
+
+
+class ToolServerError(AzentError):
+    """A server of tools (MCP) that does not start, or does not answer."""
+
+    exit_code = 13
 
 
 class PromptError(AzentError):

@@ -8,7 +8,7 @@ from typing import Any
 from azent.execute import Execution, gathered
 from azent.execute.isolate import check_isolation
 from azent.messages import Call, Reply, Result, Spec
-from azent.tools import Tool, as_tool, duplicate, specs_of
+from azent.tools import Tool, are_trusted, as_tool, duplicate, specs_of
 
 
 class Toolbox:
@@ -59,7 +59,8 @@ class Toolbox:
         """
         from azent.validate import checked
 
-        checked_calls = [checked(call, self.specs)[0] for call in calls]
+        specs, trusted = self.specs, are_trusted(self)
+        checked_calls = [checked(call, specs, trusted=trusted)[0] for call in calls]
         with Execution(self._tools, width=self.width, context=context) as execution:
             return gathered(execution, checked_calls)
 
@@ -80,7 +81,7 @@ def read_reply(text: str, tools: Iterable[object], *, done_reason: str = "stop")
     from azent.reply import read
 
     tools = tuple(tools)
-    return read(text, specs_of(tools), done_reason=done_reason, trusted=_trusted(tools))
+    return read(text, specs_of(tools), done_reason=done_reason, trusted=are_trusted(tools))
 
 
 class ReplyReader:
@@ -94,7 +95,7 @@ class ReplyReader:
         from azent.reply import Reader
 
         tools = tuple(tools)
-        self._reader = Reader(specs_of(tools), held=held, trusted=_trusted(tools))
+        self._reader = Reader(specs_of(tools), held=held, trusted=are_trusted(tools))
 
     def feed(self, piece: str) -> list[Call]:
         """Take a piece; the calls that became certain by it."""
@@ -107,7 +108,3 @@ class ReplyReader:
     def close(self, done_reason: str = "stop") -> Reply:
         """What the whole reply means."""
         return self._reader.close(done_reason)
-
-
-def _trusted(tools: Sequence[object]) -> bool:
-    return not any(isinstance(tool, dict) for tool in tools)

@@ -51,13 +51,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that can be offered to a model. `function` is the original."""
+    """A function that can be offered to a model. `function` is the original.
+
+    `trusted` is whether its schema is the user's own: only then its patterns are evaluated.
+    """
 
     name: str
     spec: Spec
     function: Callable[..., Any] = field(repr=False)
     introspected: Introspected = field(repr=False, compare=False)
     options: Options = Options()
+    trusted: bool = True
 
 
 @overload
@@ -139,6 +143,11 @@ def spec_of(thing: object) -> Spec:
         raise SchemaError(f"{thing!r} describes no tool", hint)
     empty = {"type": "object", "properties": {}}
     return {"description": "", **inner, "parameters": inner.get("parameters") or empty}
+
+
+def are_trusted(things: Iterable[object]) -> bool:
+    """Are all of these the user's own? A dict may come from anywhere."""
+    return all(not isinstance(t, dict) and getattr(t, "trusted", True) for t in things)
 
 
 def specs_of(things: Iterable[object]) -> dict[str, Spec]:

@@ -221,6 +221,18 @@ def test_ollama_options_format_and_images() -> None:
     assert model.heard[1].messages[-1]["images"] == ["aGk="]
 
 
+# ---- long conversations --------------------------------------------------------------------------
+
+
+def test_a_conversation_that_is_longer_than_the_context_is_shortened() -> None:
+    model = script(NONE, "It is sunny.")
+    model.num_ctx = 2048
+    result = {**SUNNY, "content": "sunny " * 10_000}
+    message = openai(model, messages=[USER, CALLED, result])
+    assert message["content"] == "It is sunny."
+    assert all(len(str(request.messages)) < 8 * 2048 for request in model.heard)
+
+
 # ---- without a server behind ---------------------------------------------------------------------
 
 

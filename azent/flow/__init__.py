@@ -7,8 +7,9 @@ everything that must be the same for both stands here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
+from typing import Any
 
 from azent.errors import ModelTimeout
 from azent.flow.ask import ask
@@ -27,7 +28,7 @@ from azent.flow.turn import (
     Wait,
 )
 from azent.log import pending, turn_of
-from azent.messages import Note, Result
+from azent.messages import Call, Event, Note, Result
 from azent.step import Ask, Done, Run, Shrink, answer_of, next_step, take, to_run
 
 __all__ = [
@@ -58,14 +59,25 @@ def respond(turn: Turn) -> Flow:
     Raises ModelTimeout past the deadline.
     """
     try:
-        while isinstance(step := next_step(turn.log, turn.terms), Ask):
-            yield from ask(turn, step)
+        calls = yield from _calls_to_run(turn)
     except TimeUp as error:
         raise ModelTimeout("the model gave no reply within the time limit") from error
-    answer = step.answer if isinstance(step, Done) else answer_of(turn.log, turn.terms)
-    once = replace(turn.terms, repeatable=frozenset())
-    calls = to_run(step.calls, once) if isinstance(step, Run) else ()
+    answer = answer_of(turn.log, turn.terms)
     return replace(answer, calls=calls, warnings=tuple(turn.warnings))
+
+
+def _calls_to_run(turn: Turn) -> Generator[Effect | Event, Any, tuple[Call, ...]]:
+    """The calls that the next reply wants run, each once; none where it is an answer."""
+    while True:
+        match next_step(turn.log, turn.terms):
+            case Done():
+                return ()
+            case Ask() as step:
+                yield from ask(turn, step)
+            case Shrink(note):
+                yield from shorten(turn, note)
+            case Run(calls):
+                return to_run(calls, replace(turn.terms, repeatable=frozenset()))
 
 
 def _troubles(turn: Turn) -> Moves:

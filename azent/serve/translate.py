@@ -21,6 +21,7 @@ from azent.log import replies_of, turn_of
 from azent.messages import Call, Log, Message, Question, Reply, Result, Spec, Specs
 from azent.models import Model
 from azent.request import Terms
+from azent.schema.foreign import foreign_parameters
 from azent.serve.options import Options
 from azent.tools import RESERVED
 
@@ -78,6 +79,7 @@ def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
         past=len(replies_of(turn_of(log))),
         parallel=wanted.parallel,
         trusted=False,
+        num_ctx=model.num_ctx,
         output=wanted.output,
         options=wanted.options,
     )
@@ -155,7 +157,7 @@ def _is_open(log: list[Message]) -> bool:
 def specs_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Spec]:
     """The specs of a client's functions ({"name", "description", "parameters"}), looked through.
 
-    Raises RequestRefused for what cannot be offered.
+    Raises RequestRefused or SchemaError for what cannot be offered.
     """
     specs: dict[str, Spec] = {}
     for tool in tools:
@@ -165,7 +167,7 @@ def specs_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Spec]:
         specs[name] = {
             "name": name,
             "description": tool.get("description") or "",
-            "parameters": _parameters(name, tool.get("parameters")),
+            "parameters": foreign_parameters(name, tool.get("parameters")),
         }
     return specs
 
@@ -180,21 +182,6 @@ def _why_not(name: str, specs: Specs) -> str:
     if name in RESERVED:
         return f"{', '.join(sorted(RESERVED))} are what `tool_choice` can say."
     return "A name is printable, without spaces and quotes."
-
-
-def _parameters(name: str, given: Any) -> dict[str, Any]:
-    """A client's JSON Schema, if it is one and refers to nothing outside itself."""
-    import jsonschema
-
-    schema = {"type": "object", "properties": {}, **(given or {})}
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except (jsonschema.SchemaError, RecursionError) as error:
-        said = getattr(error, "message", "it is nested too deeply")
-        raise RequestRefused(f"the parameters of {name!r} are no JSON Schema: {said}") from error
-    if schema["type"] != "object":
-        raise RequestRefused(f"the parameters of {name!r} must be of the type 'object'")
-    return schema
 
 
 def arguments_of(given: Any) -> dict[str, Any]:

@@ -1,0 +1,257 @@
+"""Tools from an MCP server: each becomes a Tool like any other, named after its server.
+
+What a server says of itself is not trusted: its schemas' patterns are not evaluated, and its word
+that a tool changes nothing counts only where the user says that it may. A server that dies is
+reported and started again, once; the call that it died in is not made again.
+
+The session lives on azent's background loop, so that calls can come from threads and from any
+event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import mcp
+from mcp.types import CONNECTION_CLOSED
+
+from azent.errors import SchemaError, ToolFailed, ToolServerError, UsageError
+from azent.execute.threads import background_loop
+from azent.mcp.content import text_of
+from azent.schema import introspect
+from azent.schema.foreign import foreign_parameters
+from azent.tools import Options, Tool
+
+Report = Callable[[str], None]
+
+START_SECONDS = 30.0
+CALL_SECONDS = 300.0
+MOST_PAGES = 100  # of a list of tools, which may have no end
+RESTARTS = 1
+
+_logger = logging.getLogger("azent")
+
+
+def connect(
+    address: str,
+    *,
+    name: str | None = None,
+    trust: bool = False,
+    env: Mapping[str, str] | None = None,
+    timeout: float = CALL_SECONDS,
+    report: Report = _logger.warning,
+) -> Connection:
+    """A connection to an MCP server, opened when it is entered.
+
+    `address` is a command with its arguments, or a URL. `name` stands before the names of its
+    tools; without one it is what the server calls itself. `trust` believes its word on which tools
+    change nothing. `env` is added to the few variables that a command is given. `timeout` is in
+    seconds, for each call. `report` is told of what goes wrong beside the calls.
+    """
+    return Connection(_target(address, env), address, name, trust, timeout, report)
+
+
+class Connection:
+    """An MCP server and its `tools`. Entering starts it; leaving ends it."""
+
+    def __init__(
+        self,
+        target: Any,
+        address: str,
+        name: str | None = None,
+        trust: bool = False,
+        timeout: float = CALL_SECONDS,
+        report: Report = _logger.warning,
+    ) -> None:
+        self.address = address
+        self.name = name or ""
+        self.tools: tuple[Tool, ...] = ()
+        self._target = target
+        self._trust = trust
+        self._timeout = timeout
+        self._report = report
+        self._restarts = RESTARTS
+        self._session: _Session | None = None
+
+    def __enter__(self) -> Self:
+        """Start the server and ask for its tools. Raises ToolServerError."""
+        _waited_for(self._open())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _waited_for(self._close())
+
+    async def _open(self) -> None:
+        self._session = await _Session.opened(self._target, self.address, self._timeout)
+        client = self._session.client
+        own = client.server_info.name if client.server_info else ""
+        self.name = self.name or _identifier(own or Path(self.address.split()[0]).stem)
+        self.tools = tuple(filter(None, map(self._tool, await _listed(client, self.address))))
+
+    async def _close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    # ---- tools -----------------------------------------------------------------------------------
+
+    def _tool(self, listed: mcp.types.Tool) -> Tool | None:
+        """The tool that a server lists; None, and a word on it, where it cannot be offered."""
+        name = f"{self.name}_{_identifier(listed.name)}"
+        try:
+            parameters = foreign_parameters(name, listed.input_schema)
+        except SchemaError as error:
+            self._report(f"{error}; the tool is not offered")
+            return None
+        hints = listed.annotations
+        readonly = self._trust and bool(hints and hints.read_only_hint)
+        function = self._function(listed.name, readonly)
+        about = listed.description or listed.title or ""
+        spec = {"name": name, "description": about, "parameters": parameters}
+        found = introspect(function, name=name, description=about or name)
+        return Tool(name, spec, function, found, Options(readonly=readonly), trusted=False)
+
+    def _function(self, tool: str, readonly: bool) -> Callable[..., Any]:
+        async def call(**arguments: Any) -> str:
+            made = asyncio.run_coroutine_threadsafe(
+                self._call(tool, arguments, again=readonly), background_loop()
+            )
+            return await asyncio.wrap_future(made)
+
+        return call
+
+    async def _call(self, tool: str, arguments: dict[str, Any], *, again: bool) -> str:
+        session = self._session
+        if session is None:
+            raise ToolFailed(f"the MCP server {self.name!r} is not running")
+        try:
+            result = await session.client.call_tool(tool, arguments)
+        except mcp.MCPError as error:
+            if error.code != CONNECTION_CLOSED:
+                raise ToolFailed(str(error)) from error
+            await self._restart(session)
+            if again:
+                return await self._call(tool, arguments, again=False)
+            raise ToolFailed(
+                f"the MCP server {self.name!r} died during this call and was started again; "
+                "whether the call took effect is not known"
+            ) from error
+        if result.is_error:
+            raise ToolFailed(text_of(result))
+        return text_of(result)
+
+    async def _restart(self, dead: _Session) -> None:
+        """Start a server that died again, if no other call did. Raises ToolFailed."""
+        async with dead.ending:
+            if self._session is not dead:
+                return
+            await self._close()
+            if not self._restarts:
+                self._report(f"the MCP server {self.name!r} died again, and is left alone")
+                raise ToolFailed(f"the MCP server {self.name!r} died again")
+            self._restarts -= 1
+            self._report(f"the MCP server {self.name!r} died and is started again")
+            try:
+                self._session = await _Session.opened(self._target, self.address, self._timeout)
+            except ToolServerError as error:
+                raise ToolFailed(str(error)) from error
+
+
+class _Session:
+    """A session with a server, in a task of its own, as the SDK wants it."""
+
+    def __init__(self, target: Any, timeout: float) -> None:
+        self.client = mcp.Client(target, read_timeout_seconds=timeout)
+        self.ending = asyncio.Lock()
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._over = asyncio.Event()
+        self._task = asyncio.create_task(self._live())
+
+    @classmethod
+    async def opened(cls, target: Any, address: str, timeout: float) -> _Session:
+        """A session that is ready. Raises ToolServerError."""
+        session = cls(target, timeout)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await session._ready
+        except Exception as error:
+            await session.close()
+            hint = "Run the command, or open the URL, by itself: what does it say?"
+            said = f"the MCP server {address!r} does not start: {_reason(error)}"
+            raise ToolServerError(said, hint) from error
+        return session
+
+    async def close(self) -> None:
+        self._over.set()
+        if not self._ready.done():
+            self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _live(self) -> None:
+        try:
+            async with self.client:
+                self._ready.set_result(None)
+                await self._over.wait()
+        except BaseException as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+                return
+            raise
+
+
+async def _listed(client: mcp.Client, address: str) -> list[mcp.types.Tool]:
+    """All tools of a server, page by page. Raises ToolServerError."""
+    tools: list[mcp.types.Tool] = []
+    cursor = None
+    for _ in range(MOST_PAGES):
+        try:
+            page = await client.list_tools(cursor=cursor)
+        except mcp.MCPError as error:
+            raise ToolServerError(f"the MCP server {address!r} lists no tools: {error}") from error
+        tools += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return tools
+
+
+def _target(address: str, env: Mapping[str, str] | None) -> Any:
+    """What the SDK connects to: a URL as it is, or a command taken apart."""
+    if address.startswith(("http://", "https://")):
+        return address
+    try:
+        command, *arguments = shlex.split(address)
+    except ValueError as error:
+        hint = "Give a command, or a URL that begins with http:// or https://."
+        raise UsageError(f"{address!r} is no MCP server: {error}", hint) from error
+    return mcp.StdioServerParameters(command=command, args=arguments, env=dict(env or {}) or None)
+
+
+def _identifier(name: str) -> str:
+    """A name with nothing in it but letters, digits and `_`."""
+    return re.sub(r"\W+", "_", name).strip("_") or "server"
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong in a few words, out of groups of exceptions too."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
+
+
+def _waited_for(coroutine: Any) -> Any:
+    made: Future[Any] = asyncio.run_coroutine_threadsafe(coroutine, background_loop())
+    return made.result()

@@ -1,0 +1,81 @@
+"""A toolbox for MCP clients, over standard input and output or over HTTP.
+
+Calls are checked as a model's are, and run as in any toolbox. A tool that a person must confirm
+does not run: there is no person here to ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any
+
+from mcp import stdio_server, types
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp
+
+import azent
+from azent.mcp.content import as_mcp
+from azent.messages import Call, Result
+from azent.toolbox import Toolbox
+from azent.tools import Tool
+
+NOBODY = "this call needs a person's consent, and nobody can be asked here"
+
+
+def serve_stdio(toolbox: Toolbox, *, allow_all: bool = False) -> None:
+    """Serve a toolbox over standard input and output, until the client leaves.
+
+    `allow_all` also runs what a person must confirm.
+    """
+    asyncio.run(_serve_stdio(mcp_server(toolbox, allow_all=allow_all)))
+
+
+def http_app(toolbox: Toolbox, *, allow_all: bool = False, guarded: bool = False) -> ASGIApp:
+    """The application that serves a toolbox at /mcp.
+
+    `guarded` says that whoever runs it checks hosts and origins; else only loopback is let in.
+    """
+    off = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server = mcp_server(toolbox, allow_all=allow_all)
+    return server.streamable_http_app(transport_security=off if guarded else None)
+
+
+async def _serve_stdio(server: Server[Any]) -> None:
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def mcp_server(toolbox: Toolbox, *, allow_all: bool = False) -> Server[Any]:
+    """The SDK's server of a toolbox."""
+    forbidden = set() if allow_all else {t.name for t in toolbox if t.options.confirm}
+
+    async def list_tools(context: Any, asked: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_listed(tool) for tool in toolbox])
+
+    async def call_tool(context: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        call = Call(asked.name, dict(asked.arguments or {}))
+        return as_mcp(await _run(toolbox, call, forbidden))
+
+    return Server(
+        "azent", version=azent.__version__, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+
+
+async def _run(toolbox: Toolbox, call: Call, forbidden: Container[str]) -> Result:
+    if call.tool in forbidden:
+        return Result(call.tool, NOBODY, ok=False)
+    (result,) = await asyncio.to_thread(toolbox.run, [replace(call, id="1")])
+    return result
+
+
+def _listed(tool: Tool) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=tool.options.readonly)
+    return types.Tool(
+        name=tool.name,
+        description=tool.spec.get("description") or None,
+        input_schema=dict(tool.spec["parameters"]),
+        annotations=hints,
+    )

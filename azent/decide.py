@@ -11,9 +11,8 @@ from azent import prompt
 from azent.messages import End, Log, Question, Reply, Request
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
-from azent.reply import Reader
 from azent.request import Terms
-from azent.step import Ask, hear, next_step
+from azent.step import Ask, hear, next_step, reader_for
 from azent.tools import are_trusted, specs_of
 
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
@@ -64,8 +63,7 @@ def log_of(question: Words) -> tuple[Log, str]:
 
 
 def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
-    reader = Reader(terms.specs, held=ask.format is not None, trusted=terms.trusted)
-    raw, end = "", End()
+    reader, raw, end = reader_for(ask, terms), "", End()
     for piece in model.stream(Request(ask.messages, ask.format)):
         if isinstance(piece, End):
             end = piece

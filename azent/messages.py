@@ -26,7 +26,8 @@ ProblemKind: TypeAlias = Literal[
     "too_deep",
     "too_many",
 ]
-Move: TypeAlias = Literal["decide", "answer", "single"]
+Move: TypeAlias = Literal["decide", "answer", "single", "choose", "list"]
+NARROWING = ("choose", "list")  # the moves that only narrow a decision down
 Spec: TypeAlias = Mapping[str, Any]  # {"name", "description", "parameters": a JSON Schema, ...}
 Specs: TypeAlias = Mapping[str, Spec]  # by name, in the order in which they are offered
 ChatMessage: TypeAlias = dict[str, Any]  # {"role", "content"}, as chat servers take it
@@ -107,7 +108,8 @@ class Reply:
 
     `text` is the words outside calls, `thinking` the reasoning, `repairs` what was bent to read it.
     `move` says what was asked for; `raw` is the text as it came: kept, and never sent again.
-    `done_reason` is the server's: "length" where the reply was cut.
+    `done_reason` is the server's: "length" where the reply was cut. `picked` is what a reply that
+    narrows a decision down said: the functions chosen, or the things asked for; None: nothing.
     """
 
     calls: tuple[Call, ...] = ()
@@ -119,6 +121,7 @@ class Reply:
     move: Move = "single"
     raw: str = ""
     done_reason: str = "stop"
+    picked: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +324,7 @@ _BUILDERS: dict[str, Any] = {
     "repairs": tuple,
     "images": tuple,
     "ids": tuple,
+    "picked": tuple,
 }
 
 

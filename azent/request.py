@@ -28,6 +28,7 @@ from azent.messages import (
 )
 from azent.prompt import PromptSet, examples, fill
 from azent.schema import render
+from azent.scope import is_first, scope_of
 from azent.shrunk import results_cut, shortened, summary_of, turns_left_out
 from azent.typed import Typed
 
@@ -72,6 +73,7 @@ class Terms:
 
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
+    terms = _scoped(log, terms, move)
     chat = [_chat("system", _system(terms)), _chat("user", _earlier(log, terms))]
     shown = turns(_cut(log))[turns_left_out(log) :]
     for turn in shown[:-1]:
@@ -81,6 +83,13 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
     said = (message for message in chat if message["content"] or message.get("images"))
     return tuple(_merged(said))
+
+
+def _scoped(log: Log, terms: Terms, move: Move) -> Terms:
+    """The terms of a decision that was narrowed down: only functions that are left are shown."""
+    if move == "answer":
+        return terms
+    return replace(terms, specs=scope_of(turn_of(log), terms.specs).specs)
 
 
 def summary_messages(log: Log, terms: Terms) -> tuple[ChatMessage, ...]:
@@ -130,11 +139,18 @@ def _instruction(turn: Log, terms: Terms, move: Move) -> str:
     if move == "answer" and terms.typed:
         schema = json.dumps(terms.typed.schema, ensure_ascii=False)
         return fill(texts["value"], {"question": _question(turn), "schema": schema})
-    called = any(isinstance(message, Reply) and message.calls for message in turn)
-    name = "answer" if move == "answer" else "next" if called else "decide"
+    name = _text_of(turn, move)
     if not terms.specs or name not in texts:
         return ""
-    return fill(texts[name], _blanks(terms, _question(turn)))
+    asked = "\n".join(f"- {thing}" for thing in scope_of(turn, terms.specs).asked)
+    return fill(texts[name], {**_blanks(terms, _question(turn)), "asked": asked})
+
+
+def _text_of(turn: Log, move: Move) -> str:
+    """Which text of the set says what to do now."""
+    if move in ("decide", "single"):
+        return "decide" if is_first(turn) else "next"
+    return move
 
 
 def _blanks(terms: Terms, question: str = "") -> dict[str, str]:

@@ -16,14 +16,14 @@ ROWS = [
     ["schema", "results", "settings", "literals"],
     ["validate", "prompt", "config", "store", "models"],
     ["reply", "session"],
-    ["typed"],
+    ["typed", "scope"],
     ["request", "tools"],
     ["budget", "execute"],
     ["step"],
     ["toolbox", "flow", "standard", "toolfile", "decide"],
     ["drive", "nesting"],
     ["agent"],
-    ["chain", "states", "evaluate", "serve", "mcp", "batch", "testing"],
+    ["chain", "states", "evaluate", "serve", "mcp", "batch", "testing", "prompted"],
     ["cli"],
 ]
 ROW_OF = {module: row for row, modules in enumerate(ROWS) for module in modules}

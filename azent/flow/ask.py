@@ -26,8 +26,8 @@ from azent.messages import (
     Result,
     Thinking,
 )
-from azent.reply import Reader, WordsReader
-from azent.step import Ask, early, hear
+from azent.reply import Reader
+from azent.step import Ask, early, hear, reader_for
 
 IDLE_SPACES = 400  # white space in a row after which a model will say no more
 
@@ -58,10 +58,7 @@ class _Reading:
     """A reply while it is being read."""
 
     def __init__(self, turn: Turn, step: Ask) -> None:
-        self.reader: Reader | WordsReader = WordsReader()
-        if step.move != "answer":
-            terms = turn.terms
-            self.reader = Reader(terms.specs, held=step.format is not None, trusted=terms.trusted)
+        self.reader = reader_for(step, turn.terms)
         self.raw = ""
         self.thoughts = ""
         self.certain: list[Call] = []
@@ -146,7 +143,7 @@ def _reply(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
 
 
 def _listen(turn: Turn, step: Ask, reading: _Reading) -> Moves:
-    options = {} if step.move == "decide" else turn.terms.options
+    options = turn.terms.options if step.move in ("answer", "single") else {}
     yield Open(Request(step.messages, step.format, turn.left(), options))
     while (piece := (yield from _pull(turn))) is not None:
         if isinstance(piece, End):

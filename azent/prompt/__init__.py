@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
 from azent.prompt.sets import DEFAULT, PromptSet, folders, load, read, read_settings
-from azent.prompt.text import Text, blanks_of, fill, read_text
+from azent.prompt.text import NO_FILE, Text, blanks_of, fill, read_text
 
 __all__ = [
     "DEFAULT",
+    "NO_FILE",
     "Example",
     "PromptSet",
     "Text",

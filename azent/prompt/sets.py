@@ -4,6 +4,8 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
 
     system       what the model is told first, before the conversation
     question     how the last question is put to a model that is to decide (else as it is)
+    choose       what to do now: say yes or no to each function (where `decide` has "choose")
+    list         what to do now: list the things that are asked for (where `decide` has "list")
     decide       what to do now: say which functions are to be called
     next         the same, when results have come
     results      how results are given back
@@ -29,7 +31,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from azent import settings
 from azent.errors import PromptError
@@ -38,10 +40,13 @@ from azent.prompt.text import Text, blanks_of, fill, read_text
 from azent.schema import Style
 
 _ASKED = {"system", "functions", "examples", "question"}  # the blanks of what asks for calls
+Narrowing: TypeAlias = Literal["choose", "list"]
 BLANKS = {  # the texts of a set, and the blanks that each may have
     "system": {"system", "functions", "examples"},
     "question": _ASKED,
-    "decide": _ASKED,
+    "choose": _ASKED,
+    "list": _ASKED,
+    "decide": {*_ASKED, "asked"},
     "next": _ASKED,
     "results": {"results"},
     "correction": {"problem"},
@@ -59,7 +64,7 @@ NEEDED = {
     "earlier": {"summary"},
     "value": {"schema"},
 }
-OPTIONAL = {"question", "decide", "next", "example"}
+OPTIONAL = {"question", "choose", "list", "decide", "next", "example"}
 LENT = {"earlier", "summary", "value"}  # by azent's own default set, where a set lacks them
 DEFAULT = "default"
 
@@ -69,16 +74,19 @@ class PromptSet:
     """The texts and settings by which a model is asked.
 
     `turn` is "decide-answer" (calls are asked for first, then plain words) or "single" (both in one
-    reply). `held` holds decisions to a JSON schema by the server. `functions` is how tools are
-    shown. `thought` asks for a thought before the calls. `examples` are the kinds of examples that
-    are made of the user's own tools: "one" call, "two", "none", "near" (a near miss). `models` are
-    patterns of the names of models that the set suits. `folder` is where it was read.
+    reply). `decide` is what is asked before the calls are, in requests of their own: "choose", a
+    yes or no for each function; "list", the separate things asked for. `held` holds decisions to a
+    JSON schema by the server. `functions` is how tools are shown. `thought` asks for a thought
+    before the calls. `examples` are the kinds of examples that are made of the user's own tools:
+    "one" call, "two", "none", "near" (a near miss). `models` are patterns of the names of models
+    that the set suits. `folder` is where it was read.
     """
 
     name: str
     texts: Mapping[str, Text]
     description: str = ""
     turn: Literal["decide-answer", "single"] = "decide-answer"
+    decide: tuple[Narrowing, ...] = ()
     held: bool = True
     functions: Style = "python"
     thought: bool = False
@@ -127,6 +135,7 @@ def read(folder: Path) -> PromptSet:
         fill(text, dict.fromkeys(BLANKS[name], "x"))
     _check_needed(texts, folder)
     _check_examples(given, texts, folder)
+    _check_decide(given, texts, folder)
     return PromptSet(name=folder.resolve().name, texts=texts, folder=folder, **given)
 
 
@@ -156,6 +165,17 @@ def _check_examples(given: Mapping[str, Any], texts: Mapping[str, Text], folder:
         raise PromptError(f"{folder / 'set.toml'}:{line}: no text has the blank $examples", hint)
     if given.get("examples") and "example" not in texts:
         raise PromptError(f"{folder / 'example.txt'} is missing", "It says how one is shown.")
+
+
+def _check_decide(given: Mapping[str, Any], texts: Mapping[str, Text], folder: Path) -> None:
+    """What is asked in a request of its own needs a text, and a turn that has such requests."""
+    line = _line_of("decide", read_text(folder / "set.toml").body)
+    if given.get("decide") and given.get("turn") == "single":
+        said = 'nothing can be asked before the calls where turn is "single"'
+        raise PromptError(f"{folder / 'set.toml'}:{line}: {said}")
+    for name in given.get("decide", ()):
+        if name not in texts:
+            raise PromptError(f"{folder / name}.txt is missing", "It says what is asked.")
 
 
 def _folder(wanted: str | Path) -> Path | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from azent.errors import PromptError
 
 BLANK = re.compile(r"\$(\$?)([A-Za-z][A-Za-z0-9_]*)")
+NO_FILE = "(text)"
 ONLY_BLANK = re.compile(r"\s*\$([A-Za-z][A-Za-z0-9_]*)\s*")
 
 
@@ -24,7 +25,7 @@ class Text:
     """A text with blanks, and where it came from."""
 
     body: str
-    source: str = "(text)"
+    source: str = NO_FILE
 
 
 def read_text(file: Path) -> Text:

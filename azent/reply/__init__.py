@@ -4,12 +4,25 @@ read(text, specs)             a whole reply
 Reader(specs)                 a reply as it streams
 read_words, WordsReader       an answer, which is never searched for calls
 reply_schema, value_schema    the schemas that decoding can be held to
+read_narrowing, NarrowingReader, narrowing_schema
+                              the same for replies that only narrow a decision down
 """
 
 from __future__ import annotations
 
 from azent.reply.format import reply_schema, value_schema
+from azent.reply.narrowing import NarrowingReader, narrowing_schema, read_narrowing
 from azent.reply.reader import Reader, read
 from azent.reply.words import WordsReader, read_words
 
-__all__ = ["Reader", "WordsReader", "read", "read_words", "reply_schema", "value_schema"]
+__all__ = [
+    "NarrowingReader",
+    "Reader",
+    "WordsReader",
+    "narrowing_schema",
+    "read",
+    "read_narrowing",
+    "read_words",
+    "reply_schema",
+    "value_schema",
+]

@@ -19,14 +19,23 @@ _MOST_ITEMS = 32  # a grammar spells repetitions out
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-def reply_schema(specs: Specs, choice: str = "auto", *, thought: bool = False) -> dict[str, Any]:
+def reply_schema(
+    specs: Specs,
+    choice: str = "auto",
+    *,
+    thought: bool = False,
+    least: int = 0,
+    most: int | None = None,
+) -> dict[str, Any]:
     """The schema of {"tools": [{"tool": name, "tool_input": {...}}]} for these tools.
 
     `choice`: "none" allows only an empty list, "auto" any, "required" one call or more, and a
-    tool's name that tool only. With `thought` a string of that name comes first.
+    tool's name that tool only. With `thought` a string of that name comes first. `least` and `most`
+    are how many calls there may be.
     """
     properties = {"thought": {"type": "string"}} if thought else {}
-    properties["tools"] = _list(specs, choice)
+    least = least if choice == "auto" else max(1, least)
+    properties["tools"] = _list(specs, choice, least, most)
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -35,14 +44,15 @@ def value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return _known(without_references(inlined(schema)))
 
 
-def _list(specs: Specs, choice: str) -> dict[str, Any]:
+def _list(specs: Specs, choice: str, least: int, most: int | None) -> dict[str, Any]:
     offered = [spec for name, spec in specs.items() if choice in ("auto", "required", name)]
     if not offered:
         return {"enum": [[]]}
     calls = [_call(spec) for spec in offered]
     items = calls[0] if len(calls) == 1 else {"anyOf": calls}
-    least = {} if choice == "auto" else {"minItems": 1}
-    return {"type": "array", "items": items, **least}
+    bounds = {"minItems": least or None, "maxItems": most}
+    given = {key: min(value, _MOST_ITEMS) for key, value in bounds.items() if value is not None}
+    return {"type": "array", "items": items, **given}
 
 
 def _call(spec: Spec) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from azent.log import call_count, key_of, pending, repeats, replies_of, signature, turn_of
 from azent.messages import Call, Correction, Log, Note, Problem, Reply, Result
 from azent.request import Terms
+from azent.scope import narrows
 from azent.step.next import choice_now
 from azent.typed import read_value
 
@@ -22,9 +23,7 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     meets the terms' `until` ends the turn.
     """
     turn = turn_of(log)
-    reply = (
-        _valued(reply, terms) if reply.move == "answer" else _chosen(reply, choice_now(turn, terms))
-    )
+    reply = _judged(reply, turn, terms)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _meets(reply, terms.until):
         over = [
@@ -35,6 +34,13 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     answered = [_result_at_once(call, turn, reply, terms) for call in reply.calls]
     heard = (*log, reply, *(result for result in answered if result is not None))
     return (*heard, Correction(reply.problem)) if reply.problem else heard
+
+
+def _judged(reply: Reply, turn: Log, terms: Terms) -> Reply:
+    """The reply, with a problem where it is not what was asked for."""
+    if reply.move == "answer":
+        return _valued(reply, terms)
+    return reply if narrows(reply) else _chosen(reply, choice_now(turn, terms))
 
 
 def _meets(reply: Reply, until: str | Callable[[Reply], bool] | None) -> bool:

@@ -9,8 +9,9 @@ from azent.budget import Fit, fit, shrink
 from azent.errors import BadReply
 from azent.log import failures, note_in, pending, repeats, replies_of, rounds, signature, turn_of
 from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
-from azent.reply import reply_schema
+from azent.reply import narrowing_schema, reply_schema
 from azent.request import Terms, messages_for
+from azent.scope import narrowing_due, narrows, scope_of
 from azent.typed import read_value
 
 
@@ -87,8 +88,8 @@ def _next_move(turn: Log, terms: Terms) -> Move | None:
     if (note := note_in(turn, "stopped")) and note.text in AT_ONCE:
         return None
     replies = replies_of(turn)
-    if not replies:
-        return first if _may_call(turn, terms) else "answer"
+    if all(map(narrows, replies)):
+        return _first_move(turn, terms, first)
     last = replies[-1]
     if _is_answer(last, terms):
         return None
@@ -97,6 +98,13 @@ def _next_move(turn: Log, terms: Terms) -> Move | None:
     if not _may_call(turn, terms):
         return "answer"
     return first if _is_forced(turn, terms) or not stop_reason(turn, terms) else "answer"
+
+
+def _first_move(turn: Log, terms: Terms, first: Move) -> Move:
+    """The move of a turn in which nothing was decided yet; no call where no function is left."""
+    if not _may_call(turn, terms) or not scope_of(turn, terms.specs).specs:
+        return "answer"
+    return narrowing_due(turn, terms.prompts, choice_now(turn, terms)) or first
 
 
 def _is_answer(reply: Reply, terms: Terms) -> bool:
@@ -124,12 +132,18 @@ def _is_forced(turn: Log, terms: Terms) -> bool:
 def _format(turn: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
     if move == "answer":
         return terms.typed.held if terms.typed else terms.output
-    if move != "decide" or not terms.prompts.held:
+    if move == "single" or not terms.prompts.held:
         return None
-    schema = reply_schema(terms.specs, choice_now(turn, terms), thought=terms.prompts.thought)
-    if not terms.parallel:
-        schema["properties"]["tools"]["maxItems"] = 1
-    return schema
+    scope = scope_of(turn, terms.specs)
+    if move == "choose" or move == "list":
+        return narrowing_schema(move, scope.specs)
+    return reply_schema(
+        scope.specs,
+        choice_now(turn, terms),
+        thought=terms.prompts.thought,
+        least=scope.least if terms.parallel else min(scope.least, 1),
+        most=scope.most if terms.parallel else 1,
+    )
 
 
 def stop_reason(turn: Log, terms: Terms) -> str | None:

@@ -35,10 +35,12 @@ _HOMES = {
         "NotRecorded",
         "PromptError",
         "ReplyBroken",
+        "RequestRefused",
         "SchemaError",
         "SessionError",
         "SettingsError",
         "ToolFailed",
+        "ToolServerError",
         "ToolsFileError",
         "UsageError",
     ),
@@ -68,6 +70,7 @@ _HOMES = {
     ),
     "models": ("Scripted", "open_model"),
     "models.cached": ("Cached", "Recorded"),
+    "prompted": ("prompt_function",),
     "schema": ("function_to_json",),
     "session": ("Session",),
     "store": ("Store",),
@@ -110,6 +113,7 @@ __all__ = [
     "ReplyBroken",
     "ReplyReader",
     "Request",
+    "RequestRefused",
     "Result",
     "SchemaError",
     "Scripted",
@@ -121,6 +125,7 @@ __all__ = [
     "Thinking",
     "Tool",
     "ToolFailed",
+    "ToolServerError",
     "Toolbox",
     "ToolsFileError",
     "Usage",
@@ -128,6 +133,7 @@ __all__ = [
     "Warning",
     "function_to_json",
     "open_model",
+    "prompt_function",
     "read_reply",
     "select",
     "tool",
@@ -162,10 +168,12 @@ if TYPE_CHECKING:
         NotRecorded,
         PromptError,
         ReplyBroken,
+        RequestRefused,
         SchemaError,
         SessionError,
         SettingsError,
         ToolFailed,
+        ToolServerError,
         ToolsFileError,
         UsageError,
     )
@@ -195,6 +203,7 @@ if TYPE_CHECKING:
     )
     from azent.models import Scripted, open_model
     from azent.models.cached import Cached, Recorded
+    from azent.prompted import prompt_function
     from azent.schema import function_to_json
     from azent.session import Session
     from azent.store import Store

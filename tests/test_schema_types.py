@@ -150,6 +150,14 @@ POINT = {
         (object, {}),
         (list, {"type": "array", "items": {}}),
         (dict, {"type": "object", "additionalProperties": True}),
+        (typing.List, {"type": "array", "items": {}}),  # noqa: UP006
+        (typing.Tuple, {"type": "array", "items": {}}),  # noqa: UP006
+        (tuple[()], {"type": "array", "minItems": 0, "maxItems": 0}),
+        (typing.Set, {"type": "array", "items": {}, "uniqueItems": True}),  # noqa: UP006
+        (Sequence, {"type": "array", "items": {}}),
+        (Iterable, {"type": "array", "items": {}}),
+        (typing.Dict, {"type": "object", "additionalProperties": True}),  # noqa: UP006
+        (Mapping, {"type": "object", "additionalProperties": True}),
         (list[int], {"type": "array", "items": INTEGER}),
         (typing.List[int], {"type": "array", "items": INTEGER}),  # noqa: UP006
         (Sequence[list[str]], {"type": "array", "items": {"type": "array", "items": STRING}}),

@@ -51,8 +51,8 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", types
 def plain_schema(hint: Any) -> Json | None:
     """The schema of a type made of plain parts; None where pydantic has to be asked."""
     if get_origin(hint) is not None:
-        make = _MAKERS.get(get_origin(hint))
-        return make(get_args(hint)) if make else None
+        make, arguments = _MAKERS.get(get_origin(hint)), get_args(hint)
+        return make(arguments) if make and arguments else None  # `List` alone has none
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enum(hint)
     known = _PLAIN.get(hint) if isinstance(hint, collections.abc.Hashable) else None

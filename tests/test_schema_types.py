@@ -442,7 +442,7 @@ def larger(inner: st.SearchStrategy[Typed]) -> st.SearchStrategy[Typed]:
     return st.one_of(
         inner.map(lambda t: Typed(_of(list, t), st.lists(t.values, max_size=3), False)),
         inner.map(lambda t: Typed(_of(dict, t), st.dictionaries(TEXT, t.values), False)),
-        hashable.map(lambda t: Typed(_of(deque, t), t.values.map(lambda v: deque([v])), False)),
+        inner.map(lambda t: Typed(_of(deque, t), t.values.map(lambda v: deque([v])), False)),
         inner.map(lambda t: Typed(_of(typing.Optional, t), st.none() | t.values, t.is_hashable)),
         inner.map(lambda t: Typed(_of(tuple, t), st.lists(t.values).map(tuple), t.is_hashable)),
         hashable.map(lambda t: Typed(_of(set, t), st.sets(t.values, max_size=3), False)),

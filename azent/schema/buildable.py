@@ -14,6 +14,7 @@ import functools
 import operator
 import types
 import typing
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -120,8 +121,11 @@ def _typed_dict(hint: Any, scope: Scope) -> Any:
 
 
 def _generic(hint: Any, origin: Any, scope: Scope) -> Any:
-    kin = _KIN.get(origin, origin)
     given = get_args(hint)
+    if origin is deque:  # which some versions of pydantic do not build inside of a list
+        items = types.GenericAlias(list, (buildable(given[0], scope),))
+        return Annotated[items, AfterValidator(deque)]
+    kin = _KIN.get(origin, origin)
     inner = tuple(each if each is ... else buildable(each, scope) for each in given)
     if kin is origin and all(new is old for new, old in zip(inner, given, strict=True)):
         return hint

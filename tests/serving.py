@@ -13,6 +13,7 @@ from typing import Any
 
 from azent.messages import Delta, End, Request, Usage
 from azent.models import Model
+from azent.serve.app import app
 from azent.serve.options import Options
 from azent.serve.run import listen, server_of
 
@@ -76,7 +77,7 @@ def script(*replies: Any) -> Telling:
 def serving(models: Mapping[str, Model], options: Options | None = None) -> Iterator[str]:
     """The URL of a server that runs in a thread for as long as the context lasts."""
     with listen(Options(port=0)) as listener:
-        server = server_of(models, options or Options())
+        server = server_of(app(models, options), options or Options())
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()

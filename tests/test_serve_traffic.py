@@ -19,6 +19,7 @@ import pytest
 from azent import open_model
 from azent.messages import Request
 from azent.serve import Options
+from azent.serve.app import app
 from azent.serve.run import listen, server_of
 from tests.asking import NONE, PATHS, USER, WEATHER, called, said_of
 from tests.scripted_ollama import Fail, Say, ScriptedOllama
@@ -227,7 +228,7 @@ def test_a_server_that_is_told_to_stop_lets_replies_end() -> None:
         return NONE if request.format else words
 
     with listen(Options(port=0)) as listener:
-        server = server_of({"m": Telling(answer, pause=0.05)}, Options())
+        server = server_of(app({"m": Telling(answer, pause=0.05)}), Options())
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         wait_until(lambda: server.started)

@@ -12,7 +12,7 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask, config, doctor, evaluate, models, prompts, serve, tools
+from azent.cli import ask, config, doctor, evaluate, mcp, models, prompts, serve, tools
 
 app = typer.Typer(
     name="azent",
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("ask", epilog=ask.EXAMPLES)(ask.command)
 app.command("serve", epilog=serve.EXAMPLES)(serve.command)
+app.command("mcp", epilog=mcp.EXAMPLES)(mcp.command)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.command)
 app.add_typer(tools.app, name="tools")
 app.add_typer(prompts.app, name="prompts")

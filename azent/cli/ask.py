@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli.build import agent_from, consent, settings_from
+from azent.cli.build import agent_from, consent, settings_from, tools_of_servers
 from azent.cli.polite import polite
 from azent.errors import UsageError
 
@@ -54,6 +54,13 @@ def command(
     cache: Annotated[
         str | None, typer.Option(help="Keep replies in this file, and take them from there.")
     ] = None,
+    mcp: Annotated[
+        list[str] | None,
+        typer.Option("--mcp", help="An MCP server with tools: a command, or a URL. Repeatable."),
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Believe MCP servers on which tools change nothing.")
+    ] = False,
     no_tools: Annotated[bool, typer.Option("--no-tools", help="Offer no tools.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what needs a consent.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")] = False,
@@ -75,12 +82,13 @@ def command(
         "yes": yes or None,
     }
     values = settings_from(options)
-    agent = agent_from(values, no_tools=no_tools, quiet=quiet or as_json)
     approve = consent(values["yes"].value)
-    if as_json:
-        _print_json(agent, words, approve)
-    else:
-        _show(agent, words, approve, quiet=quiet, verbose=verbose)
+    with tools_of_servers(mcp, trust) as more:
+        agent = agent_from(values, more=more, no_tools=no_tools, quiet=quiet or as_json)
+        if as_json:
+            _print_json(agent, words, approve)
+        else:
+            _show(agent, words, approve, quiet=quiet, verbose=verbose)
 
 
 def _print_json(agent: Agent, words: str, approve: Callable[[Any], bool]) -> None:

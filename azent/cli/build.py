@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from azent.messages import Call
     from azent.models import Model
     from azent.prompt import PromptSet
+    from azent.tools import Tool
 
 
 def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
@@ -31,13 +33,18 @@ def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def agent_from(
-    values: Mapping[str, Value], *, no_tools: bool = False, quiet: bool = False
+    values: Mapping[str, Value],
+    *,
+    more: Sequence[Tool] = (),
+    no_tools: bool = False,
+    quiet: bool = False,
 ) -> Agent:
-    """The agent that the settings describe."""
+    """The agent that the settings describe. Tools of servers (`more`) replace the standard ones."""
     from azent.agent import Agent
 
     given = {name: value.value for name, value in values.items()}
-    functions = functions_from(given["tools"], no_tools)
+    none = no_tools or bool(more and not given["tools"])
+    functions = [*functions_from(given["tools"], none), *more]
     model = model_from(given, quiet)
     prompts_from(given["prompts"], model.name)  # broken ones end it here
     return Agent(
@@ -49,6 +56,30 @@ def agent_from(
         rounds=given["rounds"],
         timeout=given["timeout"],
     )
+
+
+@contextmanager
+def tools_of_servers(addresses: Sequence[str] | None, trust: bool) -> Iterator[list[Tool]]:
+    """The tools of MCP servers, which run for as long as the context lasts."""
+    if not addresses:
+        yield []
+        return
+    need("mcp", "mcp")
+    from azent.mcp import connect
+
+    with ExitStack() as servers:
+        opened = [servers.enter_context(connect(a, trust=trust, report=say)) for a in addresses]
+        yield [tool for server in opened for tool in server.tools]
+
+
+def need(extra: str, *modules: str) -> None:
+    """Raise UsageError where what an extra brings is not installed."""
+    from importlib.util import find_spec
+
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        hint = f"Install it: pip install 'azent[{extra}]'."
+        raise UsageError(f"this needs {' and '.join(missing)}", hint)
 
 
 def prompts_from(name: str | None, model: str) -> PromptSet:

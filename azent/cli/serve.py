@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from azent.cli.build import need
 from azent.cli.polite import polite, say
 from azent.errors import SettingsError, UsageError
 
@@ -55,7 +56,7 @@ def command(
     num_ctx: Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")] = None,
 ) -> None:
     """Serve models to clients of OpenAI's and Ollama's protocols, with tools for all of them."""
-    _need("serve", "starlette", "uvicorn")
+    need("serve", "starlette", "uvicorn")
     from azent.serve import Options, listen, run
 
     options = Options(
@@ -63,7 +64,7 @@ def command(
         port=port,
         hosts=tuple(allow_host or ()),
         origins=tuple(allow_origin or ()),
-        token=_token(token_file),
+        token=token_from(token_file),
         max_bytes=max_megabytes * 1024 * 1024,
         parallel=parallel,
         waiting=queue,
@@ -91,7 +92,7 @@ def _models(addresses: Sequence[str] | None, num_ctx: int | None) -> dict[str, M
     return named
 
 
-def _token(file: Path | None) -> str | None:
+def token_from(file: Path | None) -> str | None:
     """The token of a file, else the environment's. Raises SettingsError for an empty one."""
     from azent.settings import server_token
 
@@ -112,12 +113,3 @@ def _announce(options: Options, models: dict[str, Model], port: int) -> None:
     say(f"  OpenAI's clients: base_url http://{where}:{port}/v1")
     if not options.is_local and options.token is None:
         say("! anyone who reaches this address may ask; --token-file keeps it to those you know")
-
-
-def _need(extra: str, *modules: str) -> None:
-    from importlib.util import find_spec
-
-    missing = [module for module in modules if find_spec(module) is None]
-    if missing:
-        hint = f"Install it: pip install 'azent[{extra}]'."
-        raise UsageError(f"this needs {' and '.join(missing)}", hint)

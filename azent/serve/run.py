@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from azent.errors import UsageError
 from azent.models import Model
@@ -45,14 +46,19 @@ def run(
     """
     options = options or Options()
     with listener or listen(options) as sock:
-        server_of(models, options).run([sock])
+        run_app(app(models, options), options, sock)
 
 
-def server_of(models: Mapping[str, Model], options: Options) -> uvicorn.Server:
-    """The server, set and not yet started."""
+def run_app(served: ASGIApp, options: Options, listener: socket.socket) -> None:
+    """Serve any application, as `run` does."""
+    server_of(served, options).run([listener])
+
+
+def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
+    """The server of an application, set and not yet started."""
     return uvicorn.Server(
         uvicorn.Config(
-            app(models, options),
+            served,
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -1,0 +1,67 @@
+"""`azent mcp`: tools for the clients of MCP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from azent.cli.build import functions_from, need
+from azent.cli.polite import polite, say
+from azent.cli.serve import token_from
+
+EXAMPLES = """Examples:
+
+azent mcp --tools examples/weather.py
+
+azent mcp --tools examples/weather.py --port 8000 --token-file token.txt
+"""
+
+
+@polite
+def command(
+    tools: Annotated[
+        list[str] | None,
+        typer.Option("--tools", "-t", help="A file, a module, or file.py:function. Repeatable."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Serve over HTTP on this port, not over stdin."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file with the token that clients must bear.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further name of this server. Repeatable.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(help="Web pages that may ask, by origin. Repeatable.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what needs a consent.")] = False,
+) -> None:
+    """Serve functions to clients of MCP, over standard input and output or over HTTP."""
+    need("mcp", "mcp")
+    from azent.mcp import http_app, serve_stdio
+    from azent.toolbox import Toolbox
+
+    toolbox = Toolbox(functions_from(tools, none=False))
+    if port is None:
+        say(f"serving {', '.join(toolbox.specs)} over standard input and output")
+        serve_stdio(toolbox, allow_all=yes)
+        return
+    from azent.serve import Guard, Options, listen, run_app
+
+    options = Options(
+        host=host,
+        port=port,
+        hosts=tuple(allow_host or ()),
+        origins=tuple(allow_origin or ()),
+        token=token_from(token_file),
+    )
+    with listen(options) as listener:
+        place = listener.getsockname()[1]
+        say(f"serving {', '.join(toolbox.specs)} at http://{host}:{place}/mcp (Ctrl-C ends it)")
+        app = Guard(http_app(toolbox, allow_all=yes, guarded=True), options)
+        run_app(app, options, listener)

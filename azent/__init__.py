@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 # Where each public name lives. Type checkers read the imports below instead; a test compares them.
 _HOMES = {
     "agent": ("Agent",),
-    "decide": ("select",),
+    "decide": ("chat_of", "select"),
     "errors": (
         "AzentError",
         "BadReply",
@@ -71,6 +71,7 @@ _HOMES = {
     "models": ("Scripted", "open_model"),
     "models.cached": ("Cached", "Recorded"),
     "prompted": ("prompt_function",),
+    "reflect": ("summary",),
     "schema": ("function_to_json",),
     "session": ("Session",),
     "store": ("Store",),
@@ -131,11 +132,13 @@ __all__ = [
     "Usage",
     "UsageError",
     "Warning",
+    "chat_of",
     "function_to_json",
     "open_model",
     "prompt_function",
     "read_reply",
     "select",
+    "summary",
     "tool",
 ]
 
@@ -154,7 +157,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.decide import select
+    from azent.decide import chat_of, select
     from azent.errors import (
         AzentError,
         BadReply,
@@ -204,6 +207,7 @@ if TYPE_CHECKING:
     from azent.models import Scripted, open_model
     from azent.models.cached import Cached, Recorded
     from azent.prompted import prompt_function
+    from azent.reflect import summary
     from azent.schema import function_to_json
     from azent.session import Session
     from azent.store import Store

@@ -111,15 +111,18 @@ def shrink(log: Log, terms: Terms, move: Move) -> Note | None:
     return _first_that_fits(_cuts(log), FULL * terms.num_ctx, log, terms, move)
 
 
-def to_sum_up(log: Log, note: Note, terms: Terms) -> tuple[ChatMessage, ...]:
-    """The request for a summary of the turns that a note leaves out, or of the last that fit."""
+def to_sum_up(log: Log, note: Note, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:
+    """The request for a summary of the turns that a note leaves out, or of the last that fit.
+
+    `asked` takes the place of the set's words.
+    """
     before, summary = turns_left_out(log), summary_of(log)
     gone: Log = tuple(chain.from_iterable(turns(log)[: note.turns]))
     cut = Note("shrunk", ids=tuple(_lengths(gone, {})), chars=SUMMED_CHARS)
     room = FULL * (terms.num_ctx or inf) / correction(log)
     request: tuple[ChatMessage, ...] = ()
     for count in range(before, note.turns):
-        request = summary_messages((*gone, cut, Note("shrunk", summary, turns=count)), terms)
+        request = summary_messages((*gone, cut, Note("shrunk", summary, turns=count)), terms, asked)
         if estimate(request) <= room:
             break
     return request

@@ -62,6 +62,17 @@ def log_of(question: Words) -> tuple[Log, str]:
     return log, system
 
 
+def chat_of(log: Log) -> list[dict[str, str]]:
+    """What was said in a log, as {"role", "content"} dicts: the questions and the answers."""
+    chat = []
+    for message in log:
+        if isinstance(message, Question):
+            chat.append({"role": "user", "content": message.text})
+        elif isinstance(message, Reply) and message.text and not (message.calls or message.problem):
+            chat.append({"role": "assistant", "content": message.text})
+    return chat
+
+
 def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
     reader, raw, end = reader_for(ask, terms), "", End()
     for piece in model.stream(Request(ask.messages, ask.format)):

@@ -16,9 +16,10 @@ REPEATS = 3  # so does the same reply this often in a row
 
 
 def turns(log: Log) -> list[Log]:
-    """The turns of a log: each begins with a question."""
-    starts = [at for at, message in enumerate(log) if isinstance(message, Question)]
-    ends = [*starts[1:], len(log)]
+    """The turns of a log: each begins with a question, but for what stands before the first."""
+    questions = [at for at, message in enumerate(log) if isinstance(message, Question)]
+    starts = sorted({0, *questions}) if log else []
+    ends = [*starts[1:], len(log)] if log else []
     return [log[start:end] for start, end in zip(starts, ends, strict=True)]
 
 

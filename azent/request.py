@@ -92,11 +92,11 @@ def _scoped(log: Log, terms: Terms, move: Move) -> Terms:
     return replace(terms, specs=scope_of(turn_of(log), terms.specs).specs)
 
 
-def summary_messages(log: Log, terms: Terms) -> tuple[ChatMessage, ...]:
+def summary_messages(log: Log, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:
     """The request for a summary of a log: the conversation without tools, and what to do now."""
     bare = Terms({}, terms.prompts)
-    asked = _chat("user", fill(terms.prompts.texts["summary"], {}))
-    return tuple(_merged([*messages_for(log, bare, "answer"), asked]))
+    last = _chat("user", asked or fill(terms.prompts.texts["summary"], {}))
+    return tuple(_merged([*messages_for(log, bare, "answer"), last]))
 
 
 def _cut(log: Log) -> Log:

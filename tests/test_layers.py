@@ -20,7 +20,7 @@ ROWS = [
     ["request", "tools"],
     ["budget", "execute"],
     ["step"],
-    ["toolbox", "flow", "standard", "toolfile", "decide"],
+    ["toolbox", "flow", "standard", "toolfile", "decide", "reflect"],
     ["drive", "nesting"],
     ["agent"],
     ["chain", "states", "evaluate", "serve", "mcp", "batch", "testing", "prompted"],

@@ -81,6 +81,7 @@ def test_undo_takes_turns_back(store: Store) -> None:
     filled(store)
     assert store.undo("a") == TURN == store.log("a")
     assert store.undo("a", 5) == ()
+    assert store.undo("a") == ()
     assert filled(store) == store.log("a")
 
 

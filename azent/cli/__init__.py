@@ -12,7 +12,7 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask, config, doctor, evaluate, mcp, models, prompts, serve, tools
+from azent.cli import ask, config, doctor, evaluate, mcp, models, prompts, serve, sessions, tools
 
 app = typer.Typer(
     name="azent",
@@ -30,6 +30,7 @@ app.add_typer(tools.app, name="tools")
 app.add_typer(prompts.app, name="prompts")
 app.command("doctor")(doctor.command)
 app.add_typer(models.app, name="models")
+app.add_typer(sessions.app, name="sessions")
 app.add_typer(config.app, name="config")
 
 

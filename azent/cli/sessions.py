@@ -1,0 +1,162 @@
+"""`azent sessions`: the conversations that are kept, looked at and looked after."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from azent.cli.polite import polite, say
+from azent.cli.visible import visible
+from azent.errors import UsageError
+
+if TYPE_CHECKING:
+    from azent.messages import Message
+    from azent.session import Session
+    from azent.store import Store
+
+app = typer.Typer(
+    help="List, show, branch, undo, export and delete the conversations that are kept.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+QUESTION_WIDTH = 60
+Name = Annotated[str, typer.Argument(help="The conversation's name.")]
+StoreFile = Annotated[
+    Path | None,
+    typer.Option("--store", help="The file of conversations.", show_default="the user's own"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+@polite
+def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
+    """List the conversations, the one that was last used first."""
+    listed = opened(store).sessions()
+    if as_json:
+        fields = ("name", "created", "updated", "turns", "question")
+        print(json.dumps([{name: getattr(each, name) for name in fields} for each in listed]))
+        return
+    width = max((len(each.name) for each in listed), default=0)
+    for each in listed:
+        used = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
+        question = " ".join(each.question.split())[:QUESTION_WIDTH]
+        turns = f"{each.turns} turn{'s' if each.turns != 1 else ''}"
+        print(visible(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip()))
+
+
+@app.command("show")
+@polite
+def show_session(name: Name, store: StoreFile = None, as_json: AsJson = False) -> None:
+    """Show a conversation: questions, calls, results and answers."""
+    from azent.decide import chat_of
+
+    log = opened(store).log(name)
+    if as_json:
+        print(json.dumps(chat_of(log), ensure_ascii=False))
+        return
+    for message in log:
+        for line in _lines(message):
+            print(visible(line))
+
+
+@app.command("branch")
+@polite
+def branch_session(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="The name of the new one.")],
+    turns: Annotated[
+        int | None, typer.Option(min=0, help="Take over only so many of the first turns.")
+    ] = None,
+    store: StoreFile = None,
+) -> None:
+    """Begin a new conversation with the turns of another."""
+    opened(store).branch(name, new, turns)
+    say(f"go on with it: azent ask --session {new} ...")
+
+
+@app.command("undo")
+@polite
+def undo_session(
+    name: Name,
+    turns: Annotated[int, typer.Option(min=1, help="How many turns to take back.")] = 1,
+    store: StoreFile = None,
+) -> None:
+    """Take back the last turn of a conversation, or more of them."""
+    from azent.log import turns as turns_of
+
+    left = len(turns_of(opened(store).undo(name, turns)))
+    say(f"{left} turn{'s' if left != 1 else ''} left")
+
+
+@app.command("export")
+@polite
+def export_session(name: Name, store: StoreFile = None) -> None:
+    """Print a conversation as JSON lines, one for each message, with nothing left out."""
+    from azent.messages import to_json
+
+    for message in opened(store).log(name):
+        print(json.dumps(to_json(message)))
+
+
+@app.command("delete")
+@polite
+def delete_sessions(
+    names: Annotated[list[str], typer.Argument(help="The conversations' names.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    store: StoreFile = None,
+) -> None:
+    """Delete conversations."""
+    kept = opened(store)
+    for name in names:
+        question = visible(f"Delete {name}?")
+        if yes or not sys.stdin.isatty() or typer.confirm(question, err=True):
+            kept.delete(name)
+
+
+def opened(file: Path | None) -> Store:
+    """The store in a file, else the user's own."""
+    from azent.store import Store
+
+    return Store(file.expanduser() if file else None)
+
+
+def session_from(name: str | None, last: bool, file: Path | None) -> Session | None:
+    """The conversation that is named, or the last one, or none."""
+    if name is None and not last:
+        return None
+    if name is not None and last:
+        raise UsageError("--session and --continue cannot go together", "Leave one of them out.")
+    from azent.session import Session
+
+    store = opened(file)
+    if name is None:
+        listed = store.sessions()
+        if not listed:
+            raise UsageError("there is no conversation to go on with", "Begin one: --session NAME")
+        name = listed[0].name
+        say(f"going on with the conversation {name}")
+    return Session(name, store)
+
+
+def _lines(message: Message) -> list[str]:
+    """A message as lines for a person."""
+    from azent.cli.show import call_line, result_line
+    from azent.messages import Correction, Note, Question, Reply, Result
+
+    match message:
+        case Question(text):
+            return ["", f"> {text}", ""]
+        case Reply(calls=calls, text=text):
+            return [*([text] if text else []), *(f"→ {call_line(call)}" for call in calls)]
+        case Result() as result:
+            return [f"← {result.tool}: {result_line(result)}"]
+        case Correction(problem):
+            return [f"! asked again: {problem.message}"]
+        case Note(what, text):
+            return [f"! {what}" + (f": {text}" if text else "")]

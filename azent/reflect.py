@@ -1,0 +1,46 @@
+"""The summary of a conversation, made by a model that looks back at it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from azent import prompt as prompt_sets
+from azent.budget import to_sum_up
+from azent.errors import BadReply, UsageError
+from azent.log import turns
+from azent.messages import Answer, Delta, End, Log, Note, Request
+from azent.models import Model, open_model
+from azent.reply import read_words
+from azent.request import Terms
+
+
+def summary(
+    conversation: Answer | Log,
+    model: str | Model,
+    *,
+    prompt: str = "",
+    prompts: str | Path | None = None,
+) -> str:
+    """What a model says a conversation comes to, or what `prompt` asks of it instead.
+
+    Long results are shown to it in part, and turns that do not fit into its context not at all:
+    the last ones count. Raises UsageError for an empty conversation, BadReply where the model says
+    nothing, and ModelError's kinds.
+    """
+    log = conversation.log if isinstance(conversation, Answer) else conversation
+    if not turns(log):
+        raise UsageError("there is nothing to sum up", "Give an Answer, or its log.")
+    opened = open_model(model)
+    terms = Terms({}, prompt_sets.load(prompts, opened.name), num_ctx=opened.num_ctx)
+    messages = to_sum_up(log, Note("shrunk", turns=len(turns(log))), terms, prompt)
+    raw, end = "", End()
+    for piece in opened.stream(Request(messages)):
+        if isinstance(piece, Delta):
+            raw += piece.text
+        else:
+            end = piece
+    reply = replace(read_words(raw, done_reason=end.done_reason), usage=end.usage)
+    if reply.problem:
+        raise BadReply("the model gave no summary", log=(*log, reply))
+    return reply.text

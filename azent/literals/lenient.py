@@ -88,11 +88,11 @@ class Reading:
 
 
 class Fault(ValueError):
-    """What cannot be read, and where; never leaves the readers."""
+    """What cannot be read, and where; `reach` is how far was read to find out."""
 
-    def __init__(self, what: str, at: int, deep: bool = False) -> None:
+    def __init__(self, what: str, at: int, deep: bool = False, reach: int = 0) -> None:
         super().__init__(what)
-        self.what, self.at, self.deep = what, at, deep
+        self.what, self.at, self.deep, self.reach = what, at, deep, max(at, reach)
 
 
 class _Cut(Exception):
@@ -379,7 +379,8 @@ class Lenient:
     def _inner_quotes(self, span: strings.Span, opener: str) -> None:
         raw = self.text[span.begin : span.end]
         if (opener == '"' and span.inner % 2) or strings.is_joined(raw):
-            raise Fault("the quotes inside a string are not escaped", span.begin)
+            what = "the quotes inside a string are not escaped"
+            raise Fault(what, span.begin, reach=span.end)
         self._bend("quotes that were not escaped")
 
     def _note(self, raw: str, opener: str) -> None:

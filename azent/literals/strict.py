@@ -13,6 +13,7 @@ from typing import Any
 from azent.literals.written import Bare, mapping, number
 
 MAX_DEPTH = 64
+_WINDOW = 4096
 
 _DECODER = json.JSONDecoder(object_pairs_hook=mapping, parse_float=number, parse_constant=Bare)
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{]|[\]}]', re.DOTALL)
@@ -27,15 +28,43 @@ def strict(text: str, at: int = 0) -> tuple[Any, int] | None:
 
     Raises TooDeep.
     """
-    try:
-        value, end = _DECODER.raw_decode(text, at)
-    except RecursionError:
-        raise TooDeep from None
-    except ValueError:  # also: a whole number of more digits than Python converts
+    found = _decoded(text, at)
+    if found is None:
         return None
+    value, end = found
     if text.count("[", at, end) + text.count("{", at, end) > MAX_DEPTH:
         _refuse_deep(text, at, end)
     return value, end
+
+
+def _decoded(text: str, at: int) -> tuple[Any, int] | None:
+    """As `strict`, whatever the depth.
+
+    What is no JSON is found out from the first few characters where that is possible: an error
+    counts the lines before it, which would make many errors in a long text quadratic.
+    """
+    window = text[at : at + _WINDOW]
+    try:
+        value, end = _DECODER.raw_decode(window)
+        if end < len(window) or at + end == len(text):
+            return value, at + end
+    except json.JSONDecodeError as error:
+        if error.pos < len(window) - 16 and not error.msg.startswith("Unterminated"):
+            return None
+    except RecursionError:
+        raise TooDeep from None
+    except ValueError:  # a whole number of more digits than Python converts
+        return None
+    return _decoded_in_full(text, at)
+
+
+def _decoded_in_full(text: str, at: int) -> tuple[Any, int] | None:
+    try:
+        return _DECODER.raw_decode(text, at)
+    except RecursionError:
+        raise TooDeep from None
+    except ValueError:
+        return None
 
 
 def strict_whole(text: str) -> Any:

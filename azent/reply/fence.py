@@ -16,7 +16,6 @@ _OPENER = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.-]*)[ \t]*\n?
 _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|Action\s*:|Thought\s*:")
 _MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80})?\s*\Z")
-LISTING = "listing"
 
 
 def fenced(text: str, at: int, terms: Terms) -> Block | None:
@@ -36,8 +35,8 @@ def _line_before(text: str, at: int) -> str:
 
 
 def _listing(text: str, at: int, opener: re.Match[str]) -> Block:
-    closer = rf"\n[ \t]*{re.escape(opener.group('fence'))}[^\S\n]*(?=\n|\Z)?"
-    return Block(opener.end(), words=text[at : opener.end()], mode=Mode(LISTING, (closer,)))
+    closer = re.compile(rf"(?:^|\n)[ \t]*{re.escape(opener.group('fence'))}")
+    return Block(opener.end(), words=text[at : opener.end()], mode=Mode(True, closer))
 
 
 def _calls(text: str, opener: re.Match[str], terms: Terms) -> Block | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,14 +25,23 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class Mode:
+    """What text is until `closer` comes: reasoning, or a listing (words that hold no calls)."""
+
+    listing: bool
+    closer: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of a reply that is not prose, ending at `end`.
+    """A stretch of a reply, ending at `end`: prose, reasoning or calls.
 
     `words` and `thinking` are what it adds to the text and to the reasoning. An `open` block ran
-    out of text: while more may come, nothing about it is certain. `wrapper` marks a whole reply in
-    the protocol's own form, which some models write twice. `mode` is what the text after it is in
-    (a thought, a listing), up to where that mode ends. `stop` ends the reading: what follows is the
-    model playing the other side.
+    out of text: while more may come, nothing about it is certain. A `missed` one began like a value
+    and is none; `vain` counts the characters that were read for nothing. `wrapper` marks a whole
+    reply in the protocol's own form, which some models write twice. `mode` is what the text after
+    it is in. `stop` ends the reading: what follows is the model playing the other side. `undo`
+    makes reasoning of all that came before.
     """
 
     end: int
@@ -41,18 +51,17 @@ class Block:
     problem: Problem | None = None
     repairs: tuple[str, ...] = ()
     open: bool = False
+    missed: bool = False
+    vain: int = 0
     wrapper: bool = False
     mode: Mode | None = None
     stop: bool = False
     undo: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """What text is until one of the `closers` comes: reasoning, or words that hold no calls."""
-
-    kind: str
-    closers: tuple[str, ...]
+    @property
+    def says_something(self) -> bool:
+        """Is it more than words: calls, a problem, or the sign that no call is needed?"""
+        return bool(self.calls or self.problem or self.wrapper)
 
 
 Recogniser = Callable[[str, int, Terms], Block | None]

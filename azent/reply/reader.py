@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from azent.messages import Call, Problem, Reply, Specs
-from azent.reply.found import Terms
+from azent.reply.found import Block, Terms
 from azent.reply.held import HeldCalls
 from azent.reply.outlet import Outlet
-from azent.reply.scan import Piece, Scan, undone
+from azent.reply.scan import Scan, undone
 from azent.validate import checked
 
 REPEATS = 32  # so many identical calls in one reply are no wish but a model going in circles
@@ -26,8 +26,8 @@ def read(text: str, specs: Specs, *, done_reason: str = "stop", trusted: bool = 
     `done_reason` is the server's: "length" where the reply was cut. Never raises, on any text.
     """
     scan = Scan(Terms(specs, trusted))
-    pieces = scan.feed(text) + scan.finish(cut=done_reason == "length")
-    return _reply(pieces, text, done_reason)
+    blocks = scan.whole(text, cut=done_reason == "length")
+    return _reply(blocks, text, done_reason)
 
 
 class Reader:
@@ -72,10 +72,10 @@ class Reader:
         self._thoughts.end(reply.thinking)
         return _with_native(reply, self._native, self._specs, self._trusted)
 
-    def _take(self, pieces: Iterable[Piece]) -> None:
-        for piece in pieces:
-            self._words.put(piece.words)
-            self._thoughts.put(piece.thinking)
+    def _take(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            self._words.put(block.words)
+            self._thoughts.put(block.thinking)
 
 
 def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) -> Reply:
@@ -91,36 +91,36 @@ def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) 
     )
 
 
-def _reply(pieces: list[Piece], raw: str, done_reason: str) -> Reply:
-    pieces = _without_repeats(undone(pieces))
-    words = "".join(piece.words for piece in pieces).strip().strip("\ufeff")
-    thinking = _thinking(pieces)
-    calls = tuple(call for piece in pieces for call in piece.calls)
-    problem = next((piece.problem for piece in pieces if piece.problem), None)
-    said_nothing = any(piece.wrapper for piece in pieces) or words.casefold() in _NULL
+def _reply(blocks: list[Block], raw: str, done_reason: str) -> Reply:
+    blocks = _without_repeats(undone(blocks))
+    words = "".join(block.words for block in blocks).strip().strip("\ufeff")
+    thinking = _thinking(blocks)
+    calls = tuple(call for block in blocks for call in block.calls)
+    problem = next((block.problem for block in blocks if block.problem), None)
+    said_nothing = any(block.wrapper for block in blocks) or words.casefold() in _NULL
     words = "" if words.casefold() in _NULL else words
     if not (calls or words or problem or said_nothing):
         problem = _nothing(done_reason)
-    repairs = tuple(told for piece in pieces for told in piece.repairs)
+    repairs = tuple(told for block in blocks for told in block.repairs)
     reply = Reply(calls, words, thinking, problem, repairs, raw=raw)
     return _without_circles(reply)
 
 
-def _thinking(pieces: list[Piece]) -> str:
+def _thinking(blocks: list[Block]) -> str:
     """The reasoning: stretches of one thought as they stand, several thoughts a line apart."""
-    return "".join(piece.thinking for piece in pieces).strip()
+    return "".join(block.thinking for block in blocks).strip()
 
 
-def _without_repeats(pieces: list[Piece]) -> list[Piece]:
+def _without_repeats(blocks: list[Block]) -> list[Block]:
     """A reply that the model wrote twice, or more often, counts once."""
-    kept: list[Piece] = []
-    before: Piece | None = None
-    for piece in pieces:
-        if piece.wrapper and before is not None and piece.calls and piece.calls == before.calls:
-            kept.append(Piece(repairs=("the same reply again was left out",)))
+    kept: list[Block] = []
+    before: Block | None = None
+    for block in blocks:
+        if block.wrapper and before is not None and block.calls and block.calls == before.calls:
+            kept.append(Block(0, repairs=("the same reply again was left out",)))
             continue
-        before = piece if piece.calls else before
-        kept.append(piece)
+        before = block if block.calls else before
+        kept.append(block)
     return kept
 
 

@@ -1,261 +1,187 @@
 """One pass over a reply, from left to right: words, reasoning and calls as they come.
 
-The pass stops only at places where something other than prose could begin, asks the recogniser for
-that place, and goes on behind what it found. While more text may come, it stops before whatever is
-not certain yet; so what it has passed never changes, which is what streaming needs, except that the
-end of reasoning which the prompt had opened turns all before it into reasoning.
+The pass stops only at spots where something other than prose may begin, asks the recogniser for
+that spot, and goes on behind what it found. While more text may come, it stops before whatever is
+not certain yet; so what it has passed never changes, which is what streaming needs. The exception
+is the end of reasoning which the prompt had opened: it makes reasoning of all before it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from azent.messages import Call, Problem
+from azent.literals import strict
 from azent.reply import alone
-from azent.reply.dialects import ANSWER_OPENERS, OPENERS, answer_at, dialect_at
+from azent.reply.dialects import answer_at, dialect_at
 from azent.reply.dialects.harmony import harmony
+from azent.reply.dialects.markup import tag_named_tool
 from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
 from azent.reply.fence import fenced
 from azent.reply.found import Block, Mode, Terms
+from azent.reply.spots import Spot, held_from, next_spot
 from azent.reply.weigh import protocol
 
-_LINE = r"[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?"
-_TRIGGER = re.compile(
-    rf"\n{_LINE}(?:(?P<json>[`'(]?(?=[{{\[｛［])(?!\[/?[A-Z_]{{4,}}\]))|(?P<quoted>\"(?=\{{))|(?P<fence>(?=```|~~~))"
-    r"|(?P<react>(?=[*_#]{0,6}(?:Thought|Action|Final Answer)[*_]{0,2}\s*:))"
-    r"|(?P<header>(?=to=[\w.:-]+\s*<\|))"
-    r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
-    r"|[:：=][ \t]*`?(?P<label>(?=[{\[｛［])(?!\[/?[A-Z_]{4,}\]))"
-    rf"|(?P<dialect>(?={OPENERS}|<[A-Za-z_][\w.-]{{0,100}}\s*/?>))"
-    r"|(?P<inline>(?=```))"
-)
-_ANSWER_TRIGGER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
-_HELD = re.compile(
-    r"\n[ \t]*[^\s]{0,84}\Z|\n[ \t]*(?:[-*•+]|\d{1,3}[.)])?[ \t]*[^\s]{0,84}\Z"
-    r"|\n[*_#\s]{0,8}(?:Thought|Action|Final(?: Answer)?)?[*_]{0,2}\s*\Z"
-    r"|[:：=][ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z|◁[^▷]{0,10}\Z|functools\Z|\s+\Z"
-)
-_HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
 _MAYBE_SEQUEL = re.compile(r"[\s,;]*(?:an?d?|or?)?\s*\Z")
+_HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
 _INVENTED = re.compile(
-    r"\s*[*_]{0,2}(?:Tool[ _]?(?:results?|response|output)s?|Observation|Function[ _]?(?:results?"
-    r"|response|output)s?|Results?|Output|User|Human|Assistant)[*_]{0,2}\s*[:：]",
+    r"[ \t]*[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation|Results?"
+    r"|Output|User|Human|Assistant)[*_]{0,2}[ \t]*[:：]",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch that was passed: words, reasoning, or a block with what it holds."""
-
-    words: str = ""
-    thinking: str = ""
-    calls: tuple[Call, ...] = ()
-    problem: Problem | None = None
-    repairs: tuple[str, ...] = ()
-    wrapper: bool = False
-    undo: bool = False
-    certain: bool = True
+_PATIENCE = 20_000  # characters that may be read in vain, besides twice as many as were passed
 
 
 class Scan:
     """The pass; `feed` text as it comes, `finish` when there is no more."""
 
     def __init__(self, terms: Terms) -> None:
-        self.terms = terms
+        self._terms = terms
+        self._while_more = replace(terms, more=True)
         self._text = "\n"  # a line break before the first line: every line then begins with one
         self._at = 0
-        self._drop = 1
+        self._passed = 0
+        self._missed = 0
         self._mode: Mode | None = None
-        self._called = False
-        self._chained = False
-        self._stopped = False
-        self._wait = 0
-        self._pieces: list[str] = []
-        self._size = 0
+        self._called = self._chained = self._stopped = False
+        self._waiting: list[str] = []
+        self._waits_for = 0
 
-    def feed(self, piece: str) -> list[Piece]:
+    def feed(self, piece: str) -> list[Block]:
         """What became certain with another piece of text."""
-        self._pieces.append(piece)
-        self._size += len(piece)
-        if self._size < self._wait:
+        self._waiting.append(piece)
+        self._waits_for -= len(piece)
+        if self._waits_for > 0:
             return []
         self._gather()
-        found = list(self._run(replace(self.terms, more=True)))
+        found = list(self._run(self._while_more))
         self._forget()
         return found
 
-    def finish(self, cut: bool = False) -> list[Piece]:
-        """What the rest of the text is."""
+    def finish(self, cut: bool = False) -> list[Block]:
+        """What the rest of the text is; `cut` where the length limit ended it."""
         self._gather()
-        return list(self._run(replace(self.terms, more=False, cut=cut)))
+        return list(self._run(replace(self._terms, cut=cut)))
+
+    def whole(self, text: str, cut: bool = False) -> list[Block]:
+        """What a text is that is all there."""
+        self._waiting.append(text)
+        return self.finish(cut)
 
     # ---- the buffer ----
 
     def _gather(self) -> None:
-        self._text += "".join(self._pieces)
-        self._pieces, self._size = [], 0
+        self._text += "".join(self._waiting)
+        self._waiting.clear()
 
     def _forget(self) -> None:
-        """Drop what is behind, save for as much as recognisers look back at."""
+        """Drop what is behind, save for as much as recognisers look back at.
+
+        What is held back is looked at again only when it has grown by a part of itself: a long call
+        is then not read anew with each of its characters.
+        """
         behind = self._at - 2 * alone.REACH
         if behind > 4000:
             self._text, self._at = self._text[behind:], self._at - behind
         held = len(self._text) - self._at
-        self._wait = held // 8 if held > 4000 and self._mode is None else 0
+        self._waits_for = held // 8 if held > 2000 else 0
 
     # ---- the pass ----
 
-    def _run(self, terms: Terms) -> Iterator[Piece]:
+    def _run(self, terms: Terms) -> Iterator[Block]:
         while self._at < len(self._text) and not self._stopped:
-            begin = self._at
-            state = self._mode, self._chained
-            yield from self._in_mode(terms) if self._mode else self._in_prose(terms)
-            if self._at == begin and state == (self._mode, self._chained):
+            before = self._at, self._mode, self._chained
+            if self._mode is not None:
+                yield self._in_mode(self._mode, terms)
+            elif self._chained:
+                yield from self._sequel(terms)
+            else:
+                yield from self._in_prose(terms)
+            if before == (self._at, self._mode, self._chained):
                 return
 
-    def _in_mode(self, terms: Terms) -> Iterator[Piece]:
-        mode = self._mode
-        if mode is None:
-            return
-        closer = re.compile("|".join(mode.closers)).search(self._text, self._at)
-        unsure = closer is None or (terms.more and closer.end() >= len(self._text))
-        if unsure and terms.more:
-            end = self._held_in_mode(closer.start() if closer else len(self._text))
-        elif closer is None:
-            end = len(self._text)
-        else:
-            end = closer.start()
-        inner = self._text[self._at : end]
-        if closer is not None and not unsure:
+    def _in_mode(self, mode: Mode, terms: Terms) -> Block:
+        text, begin = self._text, self._at
+        closer = mode.closer.search(text, begin)
+        if closer is not None and not (terms.more and closer.end() >= len(text)):
             self._mode, self._at = None, closer.end()
-            self._chained = mode.kind != "listing"  # a call may follow reasoning on its last line
-            inner += closer.group() if mode.kind == "listing" else ""
+            self._chained = not mode.listing  # a call may follow reasoning on its last line
+            end = closer.end() if mode.listing else closer.start()
         else:
-            self._at = end
-        yield Piece(words=inner) if mode.kind == "listing" else Piece(thinking=inner)
+            end = self._at = self._certain_in_mode(closer) if terms.more else len(text)
+        inner = text[begin:end]
+        return Block(end, words=inner) if mode.listing else Block(end, thinking=inner)
 
-    def _held_in_mode(self, end: int) -> int:
-        """Keep back what could be the beginning of a closer."""
-        tail = _HELD_IN_MODE.search(self._text, max(self._at, end - 170), end)
-        return max(self._at, tail.start()) if tail else end
+    def _certain_in_mode(self, closer: re.Match[str] | None) -> int:
+        end = closer.start() if closer else len(self._text)
+        held = _HELD_IN_MODE.search(self._text, max(self._at, end - 170), end)
+        return held.start() if held else end
 
-    def _in_prose(self, terms: Terms) -> Iterator[Piece]:
-        if self._chained:
-            yield from self._sequel(terms)
-            return
-        trigger = _ANSWER_TRIGGER if terms.words_only else _TRIGGER
-        match = trigger.search(self._text, self._at)
-        if match is None:
-            yield from self._prose(self._certain(terms), terms)
-            return
-        kind = str(match.lastgroup)
-        start = match.start(kind)
-        block = self._recognised(kind, start, match, terms)
-        if block is None:
-            yield from self._prose(max(match.end(), start + 1), terms, whole=match)
-            return
-        if block.open and terms.more:
-            yield from self._prose(match.start(), terms)
-            return
-        yield from self._passed(start, block, terms)
+    def _in_prose(self, terms: Terms) -> Iterator[Block]:
+        """Prose up to the next block, and the block."""
+        at = self._at
+        while (spot := next_spot(self._text, at, terms.specs, terms.words_only)) is not None:
+            block = self._read(spot, terms) if self._patient(spot) else None
+            if block is not None and block.open and terms.more:
+                yield from self._prose(spot.begin)
+                return
+            if block is not None and not self._in_vain(spot, block):
+                yield from self._prose(spot.start)
+                yield from self._pass(block)
+                return
+            at = spot.begin + 1
+        yield from self._prose(self._certain() if terms.more else len(self._text))
 
-    def _certain(self, terms: Terms) -> int:
-        if not terms.more:
-            return len(self._text)
-        begin = max(self._at, len(self._text) - 240)
-        held = _HELD.search(self._text, begin)
-        return max(self._at, held.start()) if held else len(self._text)
+    def _certain(self) -> int:
+        """As far as the text is prose whatever comes; after a call, whole lines only."""
+        end = held_from(self._text, self._at)
+        line = self._text.rfind("\n", max(self._at, len(self._text) - 40)) if self._called else -1
+        return end if line < 0 else min(end, line)
 
-    def _prose(self, end: int, terms: Terms, whole: re.Match[str] | None = None) -> Iterator[Piece]:
-        if whole is not None and terms.more and end >= len(self._text):
-            end = self._certain(terms)
-        words = self._text[self._at + self._drop : end]
-        self._drop = max(0, self._drop - (end - self._at))
-        self._at = max(self._at, end)
-        if self._called and _INVENTED.search(words):
-            words = words[: self._invented(words)]
+    def _in_vain(self, spot: Spot, block: Block) -> bool:
+        """Is it no block, and is there patience left to look for one further inside?"""
+        self._missed += block.vain
+        return block.missed and self._patient(spot)
+
+    def _patient(self, spot: Spot) -> bool:
+        return self._missed < _PATIENCE + 2 * (self._passed + spot.at - self._at)
+
+    def _prose(self, end: int) -> Iterator[Block]:
+        begin = self._at
+        if end <= begin:
+            return
+        words = self._text[begin:end]
+        if self._passed == 0:
+            words = words.removeprefix("\n")
+        if self._called:
+            words = self._without_inventions(words)
+        self._at, self._passed = end, self._passed + end - begin
         if words:
-            yield Piece(words=words)
+            yield Block(end, words=words)
 
-    def _invented(self, words: str) -> int:
-        for line in re.finditer(r"(?:^|\n)[^\n]*", words):
-            if _INVENTED.match(line.group()):
+    def _without_inventions(self, words: str) -> str:
+        """The words up to a line on which the model plays the other side."""
+        at = 0
+        while (at := words.find("\n", at)) >= 0:
+            if _INVENTED.match(words, at + 1):
                 self._stopped = True
-                return line.start()
-        return len(words)
+                return words[:at]
+            at += 1
+        return words
 
-    def _recognised(self, kind: str, at: int, match: re.Match[str], terms: Terms) -> Block | None:
-        if kind in ("json", "label"):
-            return self._value(match.end(), terms, sequel=False)
-        if kind == "quoted":
-            return _in_quotes(self._text, at, terms)
-        if kind in ("fence", "inline"):
-            return fenced(self._text, at, terms)
-        if kind == "answer":
-            return answer_at(self._text, at, terms)
-        if kind == "header":
-            return harmony(self._text, at, terms)
-        if kind == "react":
-            return react(self._text, at, terms)
-        if kind == "python":
-            return self._line_of_python(at, terms)
-        return dialect_at(self._text, at, terms)
-
-    def _value(self, at: int, terms: Terms, sequel: bool) -> Block | None:
-        """A value that stands alone: calls, or words in braces."""
-        text = self._text
-        if not sequel and not alone.may_begin(text, at):
-            return None
-        listed = python_calls(text, at, terms) if text[at] == "[" else None
-        block = listed if listed is not None else protocol(text, at, terms)
-        if block is None or block.open:
-            return block
-        return self._alone(at, block, terms)
-
-    def _alone(self, at: int, block: Block, terms: Terms) -> Block:
-        end, alone_there = alone.rest_of_line(self._text, block.end)
-        if terms.more and end >= len(self._text):
-            return Block(len(self._text), open=True)
-        if not alone_there:
-            return Block(block.end, words=self._text[at : block.end])
-        plain = not (block.calls or block.problem or block.wrapper) and bool(block.words)
-        return block if plain else replace(block, end=end)
-
-    def _line_of_python(self, at: int, terms: Terms) -> Block | None:
-        block = python_calls(self._text, at, terms)
-        if block is None or block.open:
-            return block
-        made = self._alone(at, block, terms)
-        keyed = all(call.tool_input or "()" in self._text[at : block.end] for call in block.calls)
-        return made if keyed else None
-
-    def _passed(self, start: int, block: Block, terms: Terms) -> Iterator[Piece]:
-        yield from self._prose(start, terms)
+    def _pass(self, block: Block) -> Iterator[Block]:
         if self._stopped:
             return
-        self._drop = 0
-        self._at, self._mode = block.end, block.mode
-        self._stopped = block.stop
-        if block.undo:
-            self._called = False
-        self._called = self._called or bool(block.calls)
-        yield Piece(
-            block.words,
-            block.thinking,
-            block.calls,
-            block.problem,
-            block.repairs,
-            block.wrapper,
-            block.undo,
-        )
+        self._passed += block.end - self._at
+        self._at, self._mode, self._stopped = block.end, block.mode, block.stop
+        self._called = (self._called or bool(block.calls)) and not block.undo
         self._chained = bool(block.calls or block.wrapper or block.undo)
+        yield block
 
-    def _sequel(self, terms: Terms) -> Iterator[Piece]:
+    def _sequel(self, terms: Terms) -> Iterator[Block]:
         """A value right behind a call or behind reasoning, on its line or on the next."""
         if terms.more and _MAYBE_SEQUEL.match(self._text, self._at):
             return
@@ -264,27 +190,77 @@ class Scan:
         if block is not None and block.open and terms.more:
             return
         self._chained = False
-        if match and block is not None and (block.calls or block.wrapper or block.problem):
-            yield from self._passed(match.end(), block, terms)
+        if block is not None and block.says_something and match:
+            yield from self._prose(match.end())
+            yield from self._pass(block)
+
+    # ---- recognisers ----
+
+    def _read(self, spot: Spot, terms: Terms) -> Block | None:
+        text, at = self._text, spot.at
+        match spot.kind:
+            case "value":
+                return self._value(at, terms, sequel=False)
+            case "quoted":
+                return _in_quotes(text, at, terms)
+            case "fence":
+                return fenced(text, at, terms)
+            case "react":
+                return react(text, at, terms)
+            case "header":
+                return harmony(text, at, terms)
+            case "python":
+                return self._line_of_python(at, terms)
+            case "tag":
+                return tag_named_tool(text, at, terms)
+            case "answer":
+                return answer_at(text, at, terms)
+        return dialect_at(text, at, terms)
+
+    def _value(self, at: int, terms: Terms, sequel: bool) -> Block | None:
+        """A value that stands alone: calls, or words in braces."""
+        text = self._text
+        if not sequel and not alone.may_begin(text, at):
+            return None
+        listed = python_calls(text, at, terms) if text[at] == "[" else None
+        block = listed if listed is not None else protocol(text, at, terms)
+        return (
+            block if block is None or block.open or block.missed else self._alone(at, block, terms)
+        )
+
+    def _line_of_python(self, at: int, terms: Terms) -> Block | None:
+        """A call on a line of its own: with its arguments by name, or with none."""
+        block = python_calls(self._text, at, terms)
+        if block is None or block.open:
+            return block
+        named = all(call.tool_input or "()" in self._text[at : block.end] for call in block.calls)
+        return self._alone(at, block, terms) if named else None
+
+    def _alone(self, at: int, block: Block, terms: Terms) -> Block:
+        """The block, or mere words where something else stands on its last line."""
+        end, alone_there = alone.rest_of_line(self._text, block.end)
+        if terms.more and end >= len(self._text):
+            return Block(len(self._text), open=True)
+        if not alone_there:
+            return Block(block.end, words=self._text[at : block.end])
+        return replace(block, end=end) if block.says_something else block
 
 
 def _in_quotes(text: str, at: int, terms: Terms) -> Block | None:
     """A whole reply given as a JSON string."""
-    from azent.literals import strict
-
     found = strict(text, at)
     if found is None:
         return Block(len(text), open=True) if terms.more else None
-    block = protocol(found[0], 0, replace(terms, more=False)) if found[0] else None
+    block = protocol(found[0], 0, replace(terms, more=False))
     if block is None or not (block.calls or block.wrapper):
         return None
     return replace(block, end=found[1], repairs=(*block.repairs, "the call stood inside a string"))
 
 
-def undone(pieces: list[Piece]) -> list[Piece]:
+def undone(blocks: list[Block]) -> list[Block]:
     """All before a late end of reasoning was reasoning."""
-    last = max((at for at, piece in enumerate(pieces) if piece.undo), default=None)
+    last = max((at for at, block in enumerate(blocks) if block.undo), default=None)
     if last is None:
-        return pieces
-    before = "".join(piece.thinking or piece.words for piece in pieces[:last])
-    return [Piece(thinking=before), *pieces[last + 1 :]]
+        return blocks
+    before = "".join(block.thinking or block.words for block in blocks[:last])
+    return [Block(0, thinking=before), *blocks[last + 1 :]]

@@ -21,6 +21,7 @@ _HINTS = re.compile(
     r"""["'“‘]?\b(?:tools?|tool_calls?|tool_input|tool_name|function_call|action_input)\b["'”’]?\s*[:：]"""
 )
 _NAMED = re.compile(r"""["'“]?(?:name|function|action)["'”]?\s*[:：]\s*["'“]?([\w.:/-]{1,80})""")
+_EFFORT = 40  # what it takes to look at all, in characters
 _AGAIN = "Write the call as one JSON object, with quotes and backslashes in strings escaped."
 
 
@@ -66,7 +67,7 @@ def values_at(text: str, at: int, **how: Any) -> list[Reading]:
     try:
         found = strict(text, at)
     except TooDeep:
-        raise Fault("it is nested too deep", at, deep=True) from None
+        found = None  # the lenient reader says where it is too deep
     return [Reading(*found)] if found else readings(text, at, **how)
 
 
@@ -173,11 +174,13 @@ def _told(what: str) -> str:
 
 def _no_value(text: str, at: int, fault: Fault, terms: Terms) -> Block | None:
     if not looks_like_call(text, at, fault.at, terms):
-        return _unescaped(text, at, terms)
+        vain = fault.reach - at + _EFFORT
+        missed = Block(fault.at, words=text[at : fault.at], missed=True, vain=vain)
+        return _unescaped(text, at, terms) or missed
     end = _end_of_damage(text, fault.at)
     if terms.more and end >= len(text):
         return Block(len(text), open=True)
-    return Block(end, problem=broken(fault, at))
+    return Block(end, problem=broken(fault, at), vain=fault.reach - at)
 
 
 def _end_of_damage(text: str, at: int) -> int:

@@ -7,9 +7,9 @@ only reasoning is told apart, and the marks by which chat templates end a turn a
 from __future__ import annotations
 
 from azent.messages import Call, Problem, Reply
-from azent.reply.found import Terms
+from azent.reply.found import Block, Terms
 from azent.reply.outlet import Outlet
-from azent.reply.scan import Piece, Scan, undone
+from azent.reply.scan import Scan, undone
 
 _NO_CALLS = Terms({}, words_only=True)
 
@@ -17,9 +17,9 @@ _NO_CALLS = Terms({}, words_only=True)
 def read_words(text: str, *, done_reason: str = "stop") -> Reply:
     """The words and the reasoning of an answer; a problem where it has no words. Never raises."""
     scan = Scan(_NO_CALLS)
-    pieces = undone(scan.feed(text) + scan.finish(cut=done_reason == "length"))
-    words = "".join(piece.words for piece in pieces).strip()
-    thinking = "".join(piece.thinking for piece in pieces).strip()
+    blocks = undone(scan.whole(text, cut=done_reason == "length"))
+    words = "".join(block.words for block in blocks).strip()
+    thinking = "".join(block.thinking for block in blocks).strip()
     problem = None if words else Problem("empty", "The answer was empty: it has no words.")
     return Reply((), words, thinking, problem, raw=text)
 
@@ -56,7 +56,7 @@ class WordsReader:
         self._thoughts.end(reply.thinking)
         return reply
 
-    def _take(self, pieces: list[Piece]) -> None:
-        for piece in pieces:
-            self._words.put(piece.words)
-            self._thoughts.put(piece.thinking)
+    def _take(self, blocks: list[Block]) -> None:
+        for block in blocks:
+            self._words.put(block.words)
+            self._thoughts.put(block.thinking)

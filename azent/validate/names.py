@@ -11,12 +11,15 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 _INVENTED = ("functions", "function", "defaultapi", "tools", "tool", "api", "mcp", "assistant")
 _MARKER = re.compile(r"<[|｜].*|\[(?:ARGS|CALL_ID|TOOL_CALLS)\].*", re.DOTALL)
 _DECORATION = " \t\r\n\"'`*“”"
 _NUMBERED = re.compile(r":\d+$")
 _CALLED = re.compile(r"\(\s*\)$")
+_LONGEST = 300
+_MOST_PARTS = 8
 _SEPARATOR = re.compile(r"[.:/]|__")
 
 
@@ -24,6 +27,8 @@ def resolved(name: str, offered: Collection[str]) -> str | None:
     """The offered name that `name` stands for; None where there is none, or more than one."""
     if name in offered:
         return name
+    if len(name) > _LONGEST:
+        return None
     cleaned = _cleaned(name)
     if cleaned in offered:
         return cleaned
@@ -37,6 +42,7 @@ def nearest(name: str, offered: Iterable[str]) -> str | None:
     return by_fold[close[0]] if close else None
 
 
+@lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """A name without case, punctuation and the ways that Unicode writes the same letter."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", name).casefold())
@@ -64,7 +70,7 @@ def _forgiven(name: str) -> Iterable[str]:
     """The folded name; then without what is set off before it, or is often invented."""
     yield folded(name)
     parts = _parts(name)
-    for begin in range(1, len(parts)):
+    for begin in range(1, min(len(parts), _MOST_PARTS)):
         yield folded("".join(parts[begin:]))
     for prefix in _INVENTED:
         if folded(name).startswith(prefix):

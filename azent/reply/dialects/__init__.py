@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from azent.reply.dialects import harmony, markup, tags, tokens
+from azent.reply.dialects import harmony, tags, tokens
 from azent.reply.found import Block, Mode, Recogniser, Terms
 
 
@@ -69,7 +69,7 @@ def _thought(text: str, at: int, terms: Terms) -> Block | None:
         return None
     for opener, closer in _THOUGHTS:
         if (match := re.compile(opener).match(text, at)) is not None:
-            return Block(match.end(), mode=Mode("thinking", (closer,)))
+            return Block(match.end(), mode=Mode(False, re.compile(closer)))
     return None
 
 
@@ -107,10 +107,9 @@ DIALECTS = (
     Dialect("Harmony", r"<\|channel\|>|<\|start\|>|<\|constrain\|>", harmony.harmony),
     Dialect("turns", rf"{_TURNS}|{_OTHER_SIDE.pattern}|<\|assistant\|>", _turn),
     Dialect("ends of turns", _ENDS, _marker),
-    Dialect("the tool's name as a tag", r"<[A-Za-z_][\w.-]{0,100}\s*/?>", markup.tag_named_tool),
 )
 _OPENERS = tuple((re.compile(dialect.opener), dialect) for dialect in DIALECTS)
-OPENERS = "|".join(dialect.opener for dialect in DIALECTS[:-1])
+OPENERS = "|".join(dialect.opener for dialect in DIALECTS)
 
 
 _IN_ANSWERS = ("reasoning", "the end of reasoning", "Harmony", "turns", "ends of turns")

@@ -25,7 +25,7 @@ _THOUGHT_ENDS = (
     r"<\|(?:call|return)\|>(?=\s*(?:\Z|<\|start\|>))",
     rf"(?=<\|start\|>|<\|channel\|>{_REAL_HEADER})",
 )
-THOUGHT = Mode("thinking", _THOUGHT_ENDS)
+THOUGHT = Mode(False, re.compile("|".join(_THOUGHT_ENDS)))
 
 
 @dataclass(slots=True)

@@ -201,11 +201,17 @@ def tag_named_tool(text: str, at: int, terms: Terms) -> Block | None:
     if opener.group("empty"):
         return _plain(name, {}, opener.end(), terms)
     if closer < 0:
-        return Block(len(text), open=True) if terms.more else None
+        return Block(len(text), open=True) if terms.more else _no_tag(text, opener)
     given = _elements(text[opener.end() : closer], _known(name, terms))
     if given is None:
         return None
     return _plain(name, given, closer + len(name) + 3, terms)
+
+
+def _no_tag(text: str, opener: re.Match[str]) -> Block:
+    """A tag that is never closed: to know that, the whole text had to be searched."""
+    vain = len(text) - opener.start()
+    return Block(opener.end(), words=opener.group(), missed=True, vain=vain)
 
 
 def _plain(name: str, given: Any, end: int, terms: Terms) -> Block:

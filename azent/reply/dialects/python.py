@@ -167,7 +167,7 @@ def python_calls(text: str, at: int, terms: Terms, *, sure: bool = False) -> Blo
         end = _end_of_line(text, fault.at)
         if terms.more and end >= len(text):
             return Block(len(text), open=True)
-        return Block(end, problem=broken(fault, at, reader.name))
+        return Block(end, problem=broken(fault, at, reader.name), vain=fault.reach - at)
     if not _plausible(calls, text[at] == "[" or sure, terms):
         return None
     chosen = option(calls, terms, 0, [f"{what} was forgiven" for what in reader.bent])

@@ -86,7 +86,10 @@ def mistral(text: str, at: int, terms: Terms) -> Block | None:
     opener = re.compile(r"\[TOOL_CALLS\]\s*").match(text, at)
     if opener is None:
         return None
-    if text.startswith(("[", "{"), opener.end()):
+    if (
+        text.startswith(("[", "{"), opener.end())
+        and text[opener.end() + 1 : opener.end() + 2] != "T"
+    ):
         block = protocol(text, opener.end(), terms)
         return replace(block, wrapper=False) if block else None
     partial = r"\[TOOL_CALLS\][^\[\]{}<>]*(?:\[[A-Z_]*\]?[^\[\]{}\s]*\s*){0,2}(?:\[[A-Z_]*)?"

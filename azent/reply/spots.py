@@ -1,0 +1,78 @@
+"""The spots of a reply where something other than prose may begin.
+
+Prose is passed at the speed of one search for a handful of characters; only at these is looked
+closer. `held_from` says how much at the end of a text could still become such a spot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from azent.messages import Specs
+from azent.reply.dialects import ANSWER_OPENERS, OPENERS
+
+_SPOT = re.compile(r"[\n:：=<\[`◁]")
+_VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
+_LINE = re.compile(
+    r"\n[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?(?:"
+    rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
+    r"|(?P<react>(?=[*_#]{0,6}(?:Thought|Action|Final Answer)[*_]{0,2}\s*:))"
+    r"|(?P<header>(?=to=[\w.:-]+\s*<\|))|(?P<functools>(?=functools\[))"
+    r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
+)
+_LABEL = re.compile(rf"[:：=][ \t]*(?P<value>`?(?={_VALUE}))")
+_MARK = re.compile(rf"(?P<dialect>(?={OPENERS}))")
+_ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
+_FENCE = re.compile(r"(?P<fence>(?=```))")
+_LIKELY = re.compile(r"[\[◁]|</?[|｜tTfisrabeu]")
+_TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})\s*/?>")
+_LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
+
+REACH = 240  # no spot needs more text than this to be recognised as one
+_HELD = re.compile(
+    r"\n[*_#\s]{0,8}(?:Thought|Action|Final(?: Answer)?)?[*_]{0,2}\s*\Z"
+    r"|\n[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?(?:await )?[^\s]{0,84}\Z"
+    r"|\n\s*to=\S{0,100}\s*\Z|[:：=][ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    r"|◁[^▷]{0,10}\Z|\s+\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What may begin: its kind, where it is recognised, where it starts, where its value is."""
+
+    kind: str
+    begin: int
+    start: int
+    at: int
+
+
+def next_spot(text: str, at: int, specs: Specs, words_only: bool) -> Spot | None:
+    """The first spot at or after `at`."""
+    for hit in _SPOT.finditer(text, at):
+        match = _looked(text, hit.start(), hit.group(), words_only)
+        if match is not None:
+            kind = str(match.lastgroup)
+            return Spot(kind, match.start(), match.start(kind), match.end())
+        if hit.group() == "<" and not words_only and _names_tool(text, hit.start(), specs):
+            return Spot("tag", hit.start(), hit.start(), hit.start())
+    return None
+
+
+def _looked(text: str, at: int, char: str, words_only: bool) -> re.Match[str] | None:
+    if char not in _LOOK:
+        look = _ANSWER if words_only else _MARK
+        return look.match(text, at) if _LIKELY.match(text, at) else None
+    return None if words_only else _LOOK[char].match(text, at)
+
+
+def _names_tool(text: str, at: int, specs: Specs) -> bool:
+    tag = _TAG.match(text, at)
+    return tag is not None and tag.group("tag") in specs
+
+
+def held_from(text: str, at: int) -> int:
+    """From where on the end of `text` is not certain to be prose; not before `at`."""
+    held = _HELD.search(text, max(at, len(text) - REACH))
+    return max(at, held.start()) if held else len(text)

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages"],
     ["errors", "log", "shrunk"],
-    ["schema", "results", "settings", "literals"],
+    ["schema", "results", "settings", "literals", "words"],
     ["validate", "prompt", "config", "store", "models"],
     ["reply", "session"],
     ["typed", "scope"],

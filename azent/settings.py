@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -69,6 +70,20 @@ def ollama_login(given: str | None = None) -> str | None:
 
 def _ollama_address(given: str | None) -> str:
     return (given or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
+
+
+def is_loopback(url: str) -> bool:
+    """Is the server of a URL on this machine?"""
+    name = urlsplit(url).hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def api_key() -> str | None:
+    """The key that AZENT_API_KEY has for servers that speak OpenAI's protocol."""
+    return os.environ.get("AZENT_API_KEY", "").strip() or None
 
 
 def prompt_folders() -> tuple[Path, ...]:

@@ -64,7 +64,7 @@ class Chat:
         upstream = self.desk.catalogue.upstream(self.name, protocol.name)
         if upstream is None or needs_azent(self.asked.body):
             return None
-        said = await upstream.ask(protocol.name, protocol.path, self.asked.body, self.asked.raw)
+        said = await upstream.ask(protocol.name, self.asked.body, self.asked.raw)
         if said.status == 404 and await _lacks(upstream, protocol, said):
             return None
         self.desk.metrics.count_passed()

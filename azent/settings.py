@@ -111,6 +111,12 @@ def environment(names: Iterable[str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
+def captures_content() -> bool:
+    """Whether traces may hold what was asked and said, by OpenTelemetry's own variable for it."""
+    wanted = os.environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "")
+    return wanted.strip().lower() not in {*NO, "no_content"}
+
+
 def data_folder() -> Path:
     """The folder for what is kept for the user: AZENT_HOME, else where the system keeps such."""
     import platformdirs

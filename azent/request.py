@@ -81,7 +81,7 @@ def choice_now(turn: Log, terms: Terms) -> str:
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
     terms = _scoped(log, terms, move)
-    chat = [_chat("system", _system(terms)), _chat("user", _earlier(log, terms))]
+    chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
     shown = turns(_cut(log))[turns_left_out(log) :]
     for turn in shown[:-1]:
         chat += _turn_messages(turn, terms.prompts)
@@ -118,11 +118,16 @@ def _cut(log: Log) -> Log:
     )
 
 
-def _system(terms: Terms) -> str:
-    """What a model is told first: the system text, azent's own, the tools."""
+def _system(terms: Terms, move: Move) -> str:
+    """What a model is told first: the system text, azent's own, the tools.
+
+    A set may have another text for answers: the smallest models, once told to reply in JSON, do so
+    whatever else they are asked for.
+    """
     if not terms.specs:
         return terms.system
-    return fill(terms.prompts.texts["system"], _blanks(terms))
+    name = "answering" if move == "answer" and "answering" in terms.prompts.texts else "system"
+    return fill(terms.prompts.texts[name], _blanks(terms))
 
 
 def _earlier(log: Log, terms: Terms) -> str:

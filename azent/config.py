@@ -7,6 +7,7 @@ anyone, so it may not name tools or servers, and may not lift approval.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ SETTINGS: dict[str, Setting] = {
     "model": Setting(str),
     "host": Setting(str, project=False),
     "api_key": Setting(str, project=False, secret=True),
-    "profiles": Setting(str, project=False),
+    "profiles": Setting(str, project=False, secret=True),
+    "profile": Setting(list, project=False),
     "prompts": Setting(str),
     "system": Setting(str, ""),
     "tools": Setting(list, project=False),
@@ -54,6 +56,7 @@ SETTINGS: dict[str, Setting] = {
     "keep_alive": Setting(str),
     "reply_cache": Setting(str, project=False),
 }
+LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]+@")  # a user and a password in an address
 REMOTE = ("openai:", "gguf:", "://")  # addresses by which a model names a server or a file
 
 
@@ -78,10 +81,18 @@ def used_project_file() -> Path | None:
 
 
 def masked(name: str, value: Any) -> str:
-    """A value as it may be shown: secrets by their length alone."""
+    """A value as it may be shown: secrets by their length alone, addresses without a password."""
     if value is None or value == "":
         return ""
-    return f"({len(str(value))} characters)" if SETTINGS[name].secret else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if SETTINGS[name].secret and not _is_path(name, text):
+        return f"({len(text)} characters)"
+    return LOGIN.sub("***@", text)
+
+
+def _is_path(name: str, text: str) -> bool:
+    """Do the profiles stand in a file? Else they are JSON, keys and all."""
+    return name == "profiles" and text.lstrip()[:1] not in ("[", "{")
 
 
 def _sources() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,0 +1,165 @@
+"""Models with their settings, kept as JSON in a file or an environment variable.
+
+    [{"model": "qwen3:8b", "host": "http://box:11434", "tags": ["large"]},
+     {"model": "qwen2.5-coder:1.5b", "num_ctx": 16384, "tags": ["small", "local"]}]
+
+`model` is an address for `open_model`; the keys that its kind can be set to are its settings; any
+other key is there to be filtered by. An `api_key` is sent as a bearer token and never shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from azent import settings
+from azent.errors import SettingsError
+from azent.models import Model, open_model
+from azent.models.fallback import Fallback, Tell, log_failure
+
+SETTINGS = {
+    "host",
+    "num_ctx",
+    "keep_alive",
+    "retries",
+    "retry_wait",
+    "connect_timeout",
+    "first_token",
+    "reply_timeout",
+    "headers",
+    "verify",
+    "options",
+}
+EXAMPLE = 'Such as [{"model": "qwen2.5-coder:1.5b", "tags": ["small"]}].'
+
+Filter = Mapping[str, str | Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A model's address, and all that is said of it, which may be secret and is not shown."""
+
+    model: str
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The words that it can be chosen by."""
+        return tuple(self.values.get("tags", ()))
+
+
+def profiles_from_json(source: str | Path, filter: Filter | None = None) -> tuple[Profile, ...]:
+    """The profiles of a source that match a filter, in their order.
+
+    `source` is JSON, the name of an environment variable that holds JSON or a path, or a path. A
+    profile matches when, for each key of the filter, it has one of the values that are named there;
+    a list, such as its tags, has each of its items. Raises SettingsError: the source cannot be
+    read, is not such a list, or nothing in it matches.
+    """
+    found = tuple(_profile(item, place) for place, item in enumerate(_items(source), 1))
+    matching = tuple(each for each in found if _matches(each, filter or {}))
+    if not matching:
+        there = "; ".join(_in_words(each) for each in found)
+        raise SettingsError(f"no profile matches {dict(filter or {})}", f"There is: {there}.")
+    return matching
+
+
+def open_profiles(profiles: Iterable[Profile], *, tell: Tell = log_failure) -> Model:
+    """The models of some profiles as one: where the first fails, which is told, the next is asked.
+
+    Raises UsageError for an address or a setting that there is not.
+    """
+    models = [_opened(profile) for profile in profiles]
+    return models[0] if len(models) == 1 else Fallback(models, tell=tell)
+
+
+def filter_from(words: Iterable[str]) -> dict[str, list[str]]:
+    """A filter from words: a tag, or KEY=VALUE. Those of one key are alternatives."""
+    made: dict[str, list[str]] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        made.setdefault(key if equals else "tags", []).append(value if equals else word)
+    return made
+
+
+def _opened(profile: Profile) -> Model:
+    given = {name: value for name, value in profile.values.items() if name in SETTINGS}
+    if key := profile.values.get("api_key"):
+        given["headers"] = {"Authorization": f"Bearer {key}", **given.get("headers", {})}
+    return open_model(profile.model, **given)
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+def _items(source: str | Path) -> list[Any]:
+    text, place = _text(source)
+    try:
+        items = json.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{place}: the profiles are not JSON: {error}", EXAMPLE) from None
+    if not isinstance(items, list) or not items:
+        raise SettingsError(f"{place}: the profiles are not a list of objects", EXAMPLE)
+    return items
+
+
+def _text(source: str | Path) -> tuple[str, str]:
+    """The JSON text, and the place that it was found at, for error messages."""
+    if _is_json(source):
+        return str(source), "profiles"
+    if (held := settings.variable(str(source))) is not None:
+        return (held, f"${source}") if _is_json(held) else _text_of(Path(held))
+    return _text_of(Path(source))
+
+
+def _text_of(file: Path) -> tuple[str, str]:
+    try:
+        return file.expanduser().read_text("utf-8"), str(file)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"the profiles cannot be read: {error}", EXAMPLE) from error
+
+
+def _is_json(source: str | Path) -> bool:
+    return isinstance(source, str) and source.lstrip()[:1] in ("[", "{")
+
+
+def _profile(item: Any, place: int) -> Profile:
+    if not isinstance(item, dict) or not isinstance(item.get("model"), str) or not item["model"]:
+        raise SettingsError(f"profile {place} names no model", EXAMPLE)
+    tags = item.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise SettingsError(f"profile {place}: its tags are no list of texts", EXAMPLE)
+    return Profile(item["model"], item)
+
+
+# ---- filtering -----------------------------------------------------------------------------------
+
+
+def _matches(profile: Profile, filter: Filter) -> bool:
+    return all(_has(profile.values.get(key), _several(values)) for key, values in filter.items())
+
+
+def _has(value: Any, wanted: Sequence[Any]) -> bool:
+    """Has a profile's value one of those that are wanted? A number may be wanted as text."""
+    return any(_same(one, another) for one in _several(value) for another in wanted)
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    return bool(value == wanted) or (isinstance(wanted, str) and _text_form(value) == wanted)
+
+
+def _text_form(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _several(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _in_words(profile: Profile) -> str:
+    """A profile for people, without what may be secret."""
+    tags = f" ({', '.join(profile.tags)})" if profile.tags else ""
+    return f"{profile.model}{tags}"

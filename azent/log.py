@@ -19,7 +19,7 @@ def turns(log: Log) -> list[Log]:
     """The turns of a log: each begins with a question, but for what stands before the first."""
     questions = [at for at, message in enumerate(log) if isinstance(message, Question)]
     starts = sorted({0, *questions}) if log else []
-    ends = [*starts[1:], len(log)] if log else []
+    ends = [*starts, len(log)][1:] if log else []
     return [log[start:end] for start, end in zip(starts, ends, strict=True)]
 
 

@@ -12,7 +12,20 @@ import sys
 import typer
 
 import azent
-from azent.cli import ask, config, doctor, evaluate, mcp, models, prompts, serve, sessions, tools
+from azent.cli import (
+    ask,
+    chat,
+    completion,
+    config,
+    doctor,
+    evaluate,
+    mcp,
+    models,
+    prompts,
+    serve,
+    sessions,
+    tools,
+)
 
 app = typer.Typer(
     name="azent",
@@ -23,6 +36,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("ask", epilog=ask.EXAMPLES)(ask.command)
+app.command("chat", epilog=chat.EXAMPLES)(chat.command)
 app.command("serve", epilog=serve.EXAMPLES)(serve.command)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.command)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.command)
@@ -32,6 +46,7 @@ app.command("doctor")(doctor.command)
 app.add_typer(models.app, name="models")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(config.app, name="config")
+app.command("completion", epilog=completion.EXAMPLES)(completion.command)
 
 
 @app.callback(invoke_without_command=True)
@@ -47,5 +62,7 @@ def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a code page without an emoji must not stop us
+            # A code page without an emoji must not stop us, nor lose what it was.
+            stream.reconfigure(errors="backslashreplace")
+    completion.prepare()
     app()

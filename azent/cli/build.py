@@ -8,9 +8,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from azent.cli.polite import say
+from azent.cli.visible import visible
 from azent.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,15 +20,27 @@ if TYPE_CHECKING:
     from azent.prompt import PromptSet
     from azent.tools import Tool
 
+YES = {"y", "yes"}
+NO = {"", "n", "no"}
+
 
 def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
     """The settings, options included; a project's file is named, because anyone may have put it."""
     from azent.config import resolved, used_project_file
 
-    values = resolved(options)
+    values = resolved(_one_way_to_a_model(options))
     if file := used_project_file():
         say(f"using {file}")
     return values
+
+
+def _one_way_to_a_model(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, a profile among them put before a model that only the settings name."""
+    if not options.get("profile"):
+        return dict(options)
+    if options.get("model"):
+        raise UsageError("--model and --profile cannot go together", "Leave one of them out.")
+    return {**options, "model": ""}
 
 
 def agent_from(
@@ -123,36 +134,71 @@ def model_from(given: Mapping[str, Any], quiet: bool) -> Model:
 
 
 def _model_at_hand(given: Mapping[str, Any], quiet: bool) -> Model:
-    from azent.models import open_model
+    """The model that is named, else one of the profiles, else one that is there."""
     from azent.models.choose import choose
 
+    if not given["model"] and (given["profiles"] or given["profile"]):
+        return _of_profiles(given, quiet)
     address = given["model"]
-    if address is None:
+    if not address:
         choice = choose(given["host"])
         address = choice.address
         if choice.why and not quiet:
             say(choice.why)
+    return model_at(address, given)
+
+
+def model_at(address: str, given: Mapping[str, Any]) -> Model:
+    """The model at an address, its file fetched where it is one that azent knows by name."""
+    from azent.models import open_model
+
     if address.startswith("gguf:"):
         from azent.cli.progress import fetch_model
 
         fetch_model(address.removeprefix("gguf:"))
         return open_model(address, num_ctx=given["num_ctx"])
-    of_openai = address.startswith("openai:")
-    wanted = ("num_ctx", "api_key") if of_openai else ("host", "num_ctx", "keep_alive")
+    wanted = ("host", "num_ctx", "keep_alive")
     return open_model(address, **{name: given[name] for name in wanted})
 
 
-def consent(yes: bool) -> Callable[[Call], bool]:
-    """Asks a person on the terminal whether a call may run; where there is none, it may not."""
-    from azent.cli.show import call_line
-    from azent.cli.visible import visible
+def _of_profiles(given: Mapping[str, Any], quiet: bool) -> Model:
+    from azent.models.profiles import filter_from, open_profiles, profiles_from_json
 
-    def approve(call: Call) -> bool:
+    if not given["profiles"]:
+        hint = "Set AZENT_PROFILES to a file or to JSON, or profiles in your config.toml."
+        raise UsageError("--profile chooses among profiles, and there are none", hint)
+    chosen = profiles_from_json(given["profiles"], filter_from(given["profile"] or ()))
+    return open_profiles(chosen, tell=_mute if quiet else _tell)
+
+
+def _tell(words: str) -> None:
+    say(f"! {words}")
+
+
+def _mute(words: str) -> None:
+    """Say nothing."""
+
+
+def consent(yes: bool) -> Callable[[Call], bool | str]:
+    """Asks a person on the terminal whether a call may run; where there is none, it may not.
+
+    Other words than yes and no are for the model, which may then try otherwise.
+    """
+    from azent.cli.show import call_line
+
+    def approve(call: Call) -> bool | str:
         if yes:
             return True
         if not sys.stdin.isatty():
             say(f"! not run, for want of a person to ask (-y allows it): {call_line(call)}")
             return False
-        return typer.confirm(visible(f"Run {call_line(call)}?"), default=False, err=True)
+        said = asked(f"Run {call_line(call)}? [y/N, or words for the model] ")
+        return said.lower() in YES if said.lower() in (*YES, *NO) else said
 
     return approve
+
+
+def asked(question: str) -> str:
+    """What a person answers on the terminal; nothing, where they leave."""
+    print(visible(question), end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()

@@ -6,7 +6,6 @@ import difflib
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +51,7 @@ def list_sets(
             {"name": name, "folder": str(at), "taken": name == taken, **found[name]}
             for name, at in _folders().items()
         ]
-        print(json.dumps(rows, ensure_ascii=False, default=asdict))
+        print(json.dumps(rows, ensure_ascii=False))
         return
     width = max(map(len, found))
     for name, at in _folders().items():

@@ -1,16 +1,12 @@
-"""How a run looks while it happens: calls and results as lines, the answer as it streams.
-
-What comes from models, tools and files is shown, not obeyed (`azent.cli.visible`).
-"""
+"""What happened, as lines for people and as JSON for scripts. Nothing here prints."""
 
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import nullcontext
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
-from azent.cli.visible import visible
 from azent.messages import (
     Answer,
     Asking,
@@ -22,8 +18,12 @@ from azent.messages import (
     Event,
     Replied,
     Result,
+    Shrunk,
+    Spec,
+    Thinking,
     Usage,
     Warning,
+    to_json,
 )
 
 RESULT_WIDTH = 300
@@ -45,14 +45,36 @@ def result_line(result: Result) -> str:
 
 def usage_line(usage: Usage) -> str:
     """What a run cost, as one line."""
+    requests = "1 request" if usage.requests == 1 else f"{usage.requests} requests"
     return (
-        f"{usage.requests} requests, {usage.prompt_tokens} + {usage.reply_tokens} tokens, "
-        f"{usage.seconds:.1f} s"
+        f"{requests}, {usage.prompt_tokens} + {usage.reply_tokens} tokens, "
+        f"{usage.seconds:.1f} s{_parts(usage)}"
     )
 
 
+def _parts(usage: Usage) -> str:
+    """Where the time went, by the server's account, where it gives one."""
+    speed = f" ({usage.reply_tokens / usage.reply_seconds:.0f} tokens/s)" * bool(
+        usage.reply_seconds
+    )
+    parts = {
+        f"loading {usage.load_seconds:.1f} s": usage.load_seconds,
+        f"reading {usage.prompt_seconds:.1f} s": usage.prompt_seconds,
+        f"writing {usage.reply_seconds:.1f} s{speed}": usage.reply_seconds,
+    }
+    told = [words for words, seconds in parts.items() if seconds >= 0.05]
+    return f": {', '.join(told)}" if told else ""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# ---- for scripts ---------------------------------------------------------------------------------
+
+
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """An answer as plain JSON values, for scripts."""
+    """An answer as plain JSON values."""
     return {
         "answer": answer.text,
         "value": answer.value,
@@ -69,85 +91,59 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def event_json(event: Event) -> dict[str, Any]:
+    """An event as plain JSON values, its name under "event"."""
+    match event:
+        case Asking(move, number):
+            return {"event": "asking", "move": move, "number": number}
+        case Chunk(text):
+            return {"event": "chunk", "text": text}
+        case Thinking(text):
+            return {"event": "thinking", "text": text}
+        case Replied(reply):
+            return {"event": "replied", **_without_kind(to_json(reply))}
+        case CallStarted(call):
+            return {"event": "call_started", **_call(call)}
+        case CallFinished(call, result, seconds):
+            took = {"ok": result.ok, "text": result.text, "seconds": round(seconds, 3)}
+            return {"event": "call_finished", **_call(call), **took}
+        case Corrected(problem):
+            return {"event": "corrected", **asdict(problem)}
+        case Shrunk(note):
+            return {"event": "shrunk", **_without_kind(to_json(note))}
+        case Warning(text):
+            return {"event": "warning", "text": text}
+        case Answer():
+            return {"event": "answer", **answer_json(event)}
 
 
-class Watcher:
-    """Shows the events of a run: progress on standard error, the answer on standard output.
+def as_line(value: Any, encoding: str | None) -> str:
+    """A JSON value on one line, in characters that the encoding has."""
+    return as_text(value, encoding, indent=None)
 
-    `quiet` shows the answer alone; `verbose` adds each reply as it came and what it cost.
-    """
 
-    def __init__(self, model: str, *, quiet: bool = False, verbose: bool = False) -> None:
-        from rich.console import Console
+def as_text(value: Any, encoding: str | None, indent: int | None = 2) -> str:
+    """A JSON value as text, in characters that the encoding has: escapes stand for others."""
+    text = json.dumps(value, ensure_ascii=False, default=str, indent=indent)
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, default=str, indent=indent)
+    return text
 
-        self.model = model
-        self.quiet = quiet
-        self.verbose = verbose
-        self.streamed = ""
-        self._screen = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        self._waiting: Any = nullcontext()
 
-    def show(self, event: Event) -> None:
-        """Show one event."""
-        match event:
-            case Asking(number=number):
-                self._wait(f"asking {self.model}" + (f" ({number})" if number > 1 else ""))
-            case Chunk(text):
-                self._stop_waiting()
-                self._write(text)
-            case Replied(reply) if self.verbose:
-                cost = usage_line(reply.usage) if reply.usage else "no count"
-                self._line(f"  {reply.move}: {reply.raw.strip()}  [{cost}]", "dim")
-                for repair in reply.repairs:
-                    self._line(f"  bent: {repair}", "dim")
-            case CallStarted(call):
-                self._line(f"→ {call_line(call)}", "cyan")
-                self._wait("running")
-            case CallFinished(call, result, seconds):
-                style = "green" if result.ok else "red"
-                self._line(f"← {call.tool}: {result_line(result)}  ({seconds:.1f} s)", style)
-            case Corrected(problem):
-                self._line(f"! asked again: {problem.message}", "yellow")
-            case Warning(text):
-                self._line(f"! {text}", "yellow")
-            case Answer():
-                self._end(event)
+def tool_lines(specs: Iterable[Spec]) -> Iterable[str]:
+    """Functions in lines, each with the first line of its description."""
+    listed = list(specs)
+    width = max((len(spec["name"]) for spec in listed), default=0)
+    for spec in listed:
+        first = spec["description"].partition("\n")[0]
+        yield f"{spec['name']:{width}}  {first}".rstrip()
 
-    def close(self) -> None:
-        """Leave the screen as it should be, whatever happened."""
-        self._stop_waiting()
 
-    def _end(self, answer: Answer) -> None:
-        self._stop_waiting()
-        if not self.streamed.strip() and answer.text:
-            self._write(answer.text)
-        if self.streamed and not self.streamed.endswith("\n"):
-            self._write("\n")
-        if answer.stopped:
-            self._line(f"! stopped early: {answer.stopped}", "yellow")
-        if self.verbose:
-            self._line(usage_line(answer.usage), "dim")
+def _call(call: Call) -> dict[str, Any]:
+    return {"id": call.id, "tool": call.tool, "tool_input": call.tool_input}
 
-    def _write(self, text: str) -> None:
-        self.streamed += text
-        sys.stdout.write(visible(text))
-        sys.stdout.flush()
 
-    def _line(self, text: str, style: str) -> None:
-        self._stop_waiting()
-        if not self.quiet:
-            self._screen.print(visible(text), style=style)
-
-    def _wait(self, text: str) -> None:
-        """A spinner, where there is a terminal to show it on."""
-        self._stop_waiting()
-        if self._screen.is_terminal and not self.quiet:
-            self._waiting = self._screen.status(f"{text} ...", spinner="dots")
-            self._waiting.start()
-
-    def _stop_waiting(self) -> None:
-        if not isinstance(self._waiting, nullcontext):
-            self._waiting.stop()
-            self._waiting = nullcontext()
+def _without_kind(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != "kind"}

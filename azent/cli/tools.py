@@ -26,14 +26,14 @@ FAULTY = 1  # exit code of `check` where there is something to mend, and of a ca
 @polite
 def list_tools(source: Source, as_json: AsJson = False) -> None:
     """List the functions of a file, each with the first line that a model reads of it."""
+    from azent.cli.show import tool_lines
+
     box = _toolbox(source)
     if as_json:
         _print_json([spec["name"] for spec in box.specs.values()])
         return
-    width = max(map(len, box.specs))
-    for name, spec in box.specs.items():
-        first = spec["description"].partition("\n")[0]
-        print(visible(f"{name:{width}}  {first}".rstrip()))
+    for line in tool_lines(box.specs.values()):
+        print(visible(line))
 
 
 @app.command("show", epilog="Example: azent tools show examples/currency.py --as python")

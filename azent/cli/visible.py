@@ -6,6 +6,7 @@ import unicodedata
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 HARMLESS = {"\n", "\t", "\u200d", "\ufe0f"}  # the last two join and colour emoji
+PLAIN = {"→": "->", "←": "<-", "✓": "ok", "✗": "x", "›": ">"}
 
 
 def visible(text: str) -> str:
@@ -13,6 +14,15 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_seen, text))
+
+
+def encodable(mark: str, encoding: str | None) -> str:
+    """A mark of azent's own, or a plain one in its place where the encoding does not have it."""
+    try:
+        mark.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN.get(mark, "?")
+    return mark
 
 
 def _seen(character: str) -> str:

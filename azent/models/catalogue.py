@@ -50,6 +50,12 @@ def installed(host: str | None = None) -> tuple[Installed, ...]:
         return tuple(_described(client, each) for each in _listed(client))
 
 
+def loaded(host: str | None = None) -> list[str]:
+    """The names of the models in a server's memory. Raises ModelUnreachable, ModelRefused."""
+    with _client(host) as client:
+        return [each.model for each in client.ps().models if each.model]
+
+
 def version(host: str | None = None) -> str:
     """The version of a server. Raises ModelUnreachable, ModelRefused."""
     import httpx

@@ -1,0 +1,51 @@
+"""The options that commands share: the same words for the same thing everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Tools = Annotated[
+    list[str] | None,
+    typer.Option("--tools", "-t", help="A file, a module, or file.py:function. Repeatable."),
+]
+Model = Annotated[
+    str | None, typer.Option("--model", "-m", help="A model of Ollama's, or gguf:FILE.")
+]
+Profile = Annotated[
+    list[str] | None,
+    typer.Option(help="Models of your profiles, by tag or KEY=VALUE. Repeatable."),
+]
+Session = Annotated[
+    str | None,
+    typer.Option("--session", "-s", help="Keep the conversation by this name, or go on."),
+]
+Last = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the last conversation.")]
+Prompts = Annotated[
+    str | None, typer.Option("--prompts", "-p", help="A prompt set, by name or folder.")
+]
+System = Annotated[str | None, typer.Option(help="System text, put before azent's own.")]
+Choice = Annotated[str | None, typer.Option(help="auto, none, required, or a tool's name.")]
+Rounds = Annotated[int | None, typer.Option(min=1, help="The most rounds of calls.")]
+Timeout = Annotated[
+    float | None, typer.Option(min=0.1, help="The most seconds for all of an answer.")
+]
+NumCtx = Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")]
+Cache = Annotated[
+    str | None, typer.Option(help="Keep replies in this file, and take them from there.")
+]
+Mcp = Annotated[
+    list[str] | None,
+    typer.Option("--mcp", help="An MCP server with tools: a command, or a URL. Repeatable."),
+]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Believe MCP servers on which tools change nothing.")
+]
+NoTools = Annotated[bool, typer.Option("--no-tools", help="Offer no tools.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Run what needs a consent.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
+ShowPrompt = Annotated[bool, typer.Option("--show-prompt", help="Show what the model is sent.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Host = Annotated[str | None, typer.Option(help="The server; else OLLAMA_HOST, else this machine.")]

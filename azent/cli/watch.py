@@ -1,0 +1,163 @@
+"""The events of a run, shown as they happen: calls and results as lines, the answer as it comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from azent.cli.pace import Overheard, Pace, must_load
+from azent.cli.screen import AnswerText, Screen
+from azent.cli.show import call_line, result_line, usage_line
+from azent.messages import (
+    Answer,
+    Asking,
+    Call,
+    CallFinished,
+    CallStarted,
+    Chunk,
+    Corrected,
+    Event,
+    Replied,
+    Reply,
+    Request,
+    Shrunk,
+    Thinking,
+    Warning,
+)
+
+if TYPE_CHECKING:
+    from azent.agent import Agent
+
+
+class Watcher:
+    """Shows what an agent does: its progress on standard error, its answer on standard output.
+
+    It listens to the agent's model from now on. `quiet` shows the answer alone. `verbose` adds what
+    the model thought and replied, word by word, and what it cost. `prompts` shows what it is sent.
+    """
+
+    def __init__(
+        self, agent: Agent, *, quiet: bool = False, verbose: bool = False, prompts: bool = False
+    ) -> None:
+        self.quiet = quiet
+        self.verbose = verbose
+        self.prompts = prompts
+        self._screen = Screen()
+        self._pace = Pace()
+        if self._screen.is_live and not quiet:
+            self._pace.loading = must_load(agent.model)
+        agent.model = Overheard(agent.model, self._pace, self._sent)
+        self._answer = AnswerText()
+        self._running: dict[str, float] = {}
+        self._known: tuple[Any, ...] = ()
+
+    def follow(self, events: Generator[Event, None, None]) -> None:
+        """Show events to their end; they are closed whatever happens."""
+        self._answer = AnswerText()
+        with closing(events):
+            for event in events:
+                self.show(event)
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case Asking():
+                self._wait(self._pace.words)
+            case Chunk(text):
+                self._screen.rest()
+                self._answer.write(text)
+            case Thinking():
+                self._wait(lambda: f"thinking: {self._pace.words()}")
+            case Replied(reply):
+                self._replied(reply)
+            case CallStarted(call):
+                self._line("→", call_line(call), "cyan")
+                self._running[call.id] = time.monotonic()
+                self._wait(self._at_work)
+            case CallFinished(call, result, seconds):
+                self._running.pop(call.id, None)
+                text = f"{call.tool}: {result_line(result)}  ({seconds:.1f} s)"
+                self._line("←", text, "green" if result.ok else "red")
+                self._wait(self._at_work)
+            case Corrected(problem):
+                self._line("!", f"asked again: {problem.message}", "yellow")
+            case Shrunk(note):
+                self._line("!", _shrunk(note.turns, len(note.ids)), "yellow")
+            case Warning(text):
+                self._line("!", text, "yellow")
+            case Answer():
+                self._end(event)
+
+    def asking(self, approve: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        """The question for a person's consent, asked on a screen that rests."""
+
+        def ask(call: Call) -> Any:
+            self.close()
+            return approve(call)
+
+        return ask
+
+    def close(self) -> None:
+        """Leave the screen as it should be, whatever happened."""
+        self._screen.rest()
+        self._answer.pause()
+
+    def _sent(self, request: Request) -> None:
+        """Show what the model is sent, but for what it was sent before."""
+        if not self.prompts:
+            return
+        pairs = zip(self._known, request.messages, strict=False)
+        known = next((n for n, (old, new) in enumerate(pairs) if old != new), len(self._known))
+        for message in request.messages[known:]:
+            self._line("·", f"{message['role']}: {message['content'].strip()}", "dim")
+        self._known = request.messages
+
+    def _replied(self, reply: Reply) -> None:
+        self._screen.rest()
+        if not self.verbose:
+            return
+        if reply.thinking:
+            self._line("·", f"thought: {reply.thinking.strip()}", "dim")
+        if reply.move != "answer":
+            self._line("·", f"{reply.move}: {reply.raw.strip()}", "dim")
+        for repair in reply.repairs:
+            self._line("·", f"bent to be read: {repair}", "dim")
+        if reply.usage:
+            self._line("·", usage_line(reply.usage), "dim")
+
+    def _end(self, answer: Answer) -> None:
+        self._screen.rest()
+        if self._answer.is_empty and answer.text:
+            self._answer.write(answer.text)
+        self._answer.pause()
+        if answer.stopped:
+            self._line("!", f"stopped early: {answer.stopped}", "yellow")
+        if self.verbose:
+            self._line("·", f"in all {usage_line(answer.usage)}", "dim")
+
+    def _line(self, mark: str, text: str, style: str) -> None:
+        self.close()
+        if not self.quiet:
+            self._screen.line(mark, text, style)
+
+    def _wait(self, words: Callable[[], str]) -> None:
+        self._answer.pause()
+        if not self.quiet:
+            self._screen.wait(words)
+
+    def _at_work(self) -> str:
+        """What runs, and for how long."""
+        if not self._running:
+            return "..."
+        seconds = time.monotonic() - min(self._running.values())
+        what = "1 call" if len(self._running) == 1 else f"{len(self._running)} calls"
+        return f"running {what}  {seconds:.0f} s"
+
+
+def _shrunk(turns: int, results: int) -> str:
+    """What a note of shrinking has left out."""
+    parts = {f"the first {turns} questions": turns, f"{results} results": results}
+    left_out = " and ".join(words for words, count in parts.items() if count)
+    return f"left out to fit into the context: {left_out or 'a part'}"

@@ -1,0 +1,199 @@
+"""`azent chat`, at a keyboard and in a pipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from azent.cli import app
+from azent.store import Store
+from tests.scripted_ollama import Fail, Item, Say, ScriptedOllama
+from tests.terminal import Terminal
+
+TOOLS = """
+import azent
+
+@azent.tool(confirm=True)
+def wipe() -> str:
+    "Wipe the disk."
+    return "gone"
+
+def peek() -> str:
+    "Peek."
+    return "seen"
+"""
+WIPE = '{"tools": [{"tool": "wipe", "tool_input": {}}]}'
+SLOW = Say(pieces=["slow "] * 1000, pause=0.05)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AZENT_HOME", str(tmp_path / "home"))
+    Path("tools.py").write_text(TOOLS)
+
+
+def chat(server: ScriptedOllama, said: str, *options: str) -> Any:
+    arguments = ["chat", "-m", "scripted", *(options or ["--no-tools"])]
+    return CliRunner(env={"OLLAMA_HOST": server.url}).invoke(app, arguments, input=said)
+
+
+def keyboard(server: ScriptedOllama, *options: str) -> Terminal:
+    arguments = ["chat", "-m", "scripted", *(options or ["--no-tools"])]
+    return Terminal(arguments, server.url, Path())
+
+
+# ---- in a pipe -----------------------------------------------------------------------------------
+
+
+def test_lines_are_questions_of_one_conversation() -> None:
+    with ScriptedOllama("Hello, Logan.", "You are Logan.") as server:
+        run = chat(server, "My name is Logan.\n\nWhat is \\\nmy name?", "--no-tools", "-q")
+    assert (run.exit_code, run.stdout) == (0, "Hello, Logan.\nYou are Logan.\n")
+    assert run.stderr == ""
+    last = server.requests[-1]
+    assert "My name is Logan." in last.text
+    assert "What is \nmy name?" in last.text
+
+
+@pytest.mark.parametrize("end", ["", "/exit\nNot asked", "/quit\nNot asked"])
+def test_it_ends(end: str) -> None:
+    with ScriptedOllama("Hi.") as server:
+        run = chat(server, f"Hello\n{end}")
+    assert (run.exit_code, run.stdout) == (0, "Hi.\n")
+    assert len(server.requests) == 1
+
+
+def test_what_was_taken_back_is_not_sent() -> None:
+    with ScriptedOllama("Noted.", "Fine.") as server:
+        run = chat(server, "The word is plum.\n/undo\nAnd now?\n/undo\n/undo\n")
+    assert "taken back: The word is plum." in run.stderr
+    assert "taken back: And now?" in run.stderr
+    assert "there is nothing to take back" in run.stderr
+    assert "plum" not in server.requests[-1].text
+
+
+def test_a_new_conversation_knows_nothing_of_the_old() -> None:
+    with ScriptedOllama("Noted.", "Fine.") as server:
+        chat(server, "The word is plum.\n/new\nAnd now?\n")
+    assert "plum" not in server.requests[-1].text
+
+
+def test_what_was_saved_goes_on(tmp_path: Path) -> None:
+    with ScriptedOllama("One.", "Two.", "Three.") as server:
+        run = chat(server, "First\n/save\n/save plums\nSecond\n/save plums\n")
+        assert "a name is missing" in run.stderr
+        assert "kept as plums" in run.stderr
+        assert "there is a conversation 'plums' already" in run.stderr
+        again = chat(server, "Third\n", "--session", "plums", "--no-tools")
+    assert again.stdout == "Three.\n"
+    assert all(word in server.requests[-1].text for word in ("First", "Two.", "Third"))
+    assert [each.turns for each in Store().sessions()] == [3]
+
+
+def test_the_last_one_goes_on() -> None:
+    with ScriptedOllama("One.", "Two.") as server:
+        chat(server, "First\n", "-s", "work", "--no-tools")
+        chat(server, "Second\n/undo\n", "-c", "--no-tools")
+    assert "First" in server.requests[-1].text
+    assert [(each.name, each.turns) for each in Store().sessions()] == [("work", 1)]
+
+
+def test_tools_are_listed() -> None:
+    with ScriptedOllama("") as server:
+        assert "peek  Peek." in chat(server, "/tools\n", "-t", "tools.py:peek").stdout
+        assert chat(server, "/tools\n").stdout == "none\n"
+
+
+def test_another_model_goes_on_with_the_conversation() -> None:
+    with ScriptedOllama("One.", "Two.") as server:
+        run = chat(server, "First\n/model other\n/model\n/model gguf:\nSecond\n")
+    assert "going on with other" in run.stderr
+    assert "a model's name is missing" in run.stderr
+    assert [asked.body["model"] for asked in server.requests] == ["scripted", "other"]
+    assert "First" in server.requests[-1].text
+
+
+def test_help_names_all_there_is() -> None:
+    with ScriptedOllama("") as server:
+        run = chat(server, "/help\n/dance\n")
+    assert all(f"/{name}" in run.stderr for name in ("tools", "undo", "save", "model", "new"))
+    assert "there is no /dance" in run.stderr
+
+
+def test_a_path_is_a_question() -> None:
+    with ScriptedOllama("A file.") as server:
+        assert chat(server, "/etc/passwd is what?\n").stdout == "A file.\n"
+
+
+@pytest.mark.parametrize("trouble", [Fail(400, "no"), Say("half", ends=False)])
+def test_trouble_with_one_question_does_not_end_it(trouble: Item) -> None:
+    script = iter([*[trouble] * 3, *["Fine."] * 9])
+    with ScriptedOllama(lambda body: next(script) if "Bad" in str(body) else "Fine.") as server:
+        run = chat(server, "Bad\nGood\n")
+    assert run.exit_code == 0
+    assert "azent: " in run.stderr
+    assert run.stdout.endswith("Fine.\n")
+
+
+def test_nobody_can_be_asked_in_a_pipe() -> None:
+    with ScriptedOllama(WIPE, "Not done.") as server:
+        run = chat(server, "Wipe it\n", "-t", "tools.py")
+    assert "not run, for want of a person to ask" in run.stderr
+
+
+# ---- at a keyboard -------------------------------------------------------------------------------
+
+
+def test_ctrl_c_stops_the_reply_and_not_the_program() -> None:
+    with ScriptedOllama(SLOW, "Quick.") as server, keyboard(server) as terminal:
+        terminal.wait_for("›")
+        terminal.type("Tell me much\r")
+        terminal.wait_for("slow")
+        terminal.interrupt()
+        terminal.wait_for("stopped")
+        assert server.saw_disconnect()
+        terminal.type("And now?\r")
+        terminal.wait_for("Quick.")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+        assert "Tell me much" not in server.requests[-1].text
+
+
+def test_keys(tmp_path: Path) -> None:
+    with ScriptedOllama("One.", "Two.", "Three.") as server, keyboard(server) as terminal:
+        terminal.wait_for("›")
+        terminal.type("first\x1b\rsecond line\r")  # Alt-Enter between them
+        terminal.wait_for("One.")
+        assert "first\nsecond line" in server.requests[-1].text
+        terminal.type("half a question\x03")  # Ctrl-C at the prompt drops the line
+        terminal.wait_for("/exit ends it")
+        terminal.type("again\r")
+        terminal.wait_for("Two.")
+        assert "half a question" not in server.requests[-1].text
+        terminal.type("\x1b[A\r")  # arrow up: the last line
+        terminal.wait_for("Three.")
+        assert server.requests[-1].text.count("again") >= 2
+        terminal.type("/exit\r")
+        assert terminal.end() == 0
+    assert "again" in (tmp_path / "home" / "chat-history").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [("y", "gone"), ("n", "not"), ("use peek instead", "use peek instead")],
+)
+def test_consent_is_asked_for(said: str, seen: str) -> None:
+    with ScriptedOllama(WIPE, "Done.") as server, keyboard(server, "-t", "tools.py") as terminal:
+        terminal.wait_for("›")
+        terminal.type("Wipe it\r")
+        terminal.wait_for("Run wipe()?")
+        terminal.type(f"{said}\r")
+        terminal.wait_for("wipe: ")
+        terminal.wait_for("Done.")
+        assert seen in server.requests[-1].text
+        terminal.type("\x04")
+        assert terminal.end() == 0

@@ -190,6 +190,11 @@ def test_a_broken_file(tmp_path: Path, content: bytes, capfd: pytest.CaptureFixt
     assert capfd.readouterr() == ("", "")
 
 
+def test_has_no_tool_calling_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(ModelRefused, match="no tool calling"):
+        list(Embedded(tmp_path / "none.gguf").stream(Request(user("Hi"), tools=({"name": "f"},))))
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match=r"none\.gguf"):
         reply(Embedded(tmp_path / "none.gguf"), "Hello")

@@ -49,6 +49,7 @@ class Cached:
         self.strict = strict
         self.name = self.model.name
         self.num_ctx = self.model.num_ctx
+        self.retries: int = getattr(self.model, "retries", 0)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {str(self.path)!r})"

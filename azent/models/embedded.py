@@ -54,6 +54,8 @@ class Embedded:
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the model."""
+        if request.tools:
+            raise ModelRefused(f"{self.name} has no tool calling of its own")
         deadline = None if request.timeout is None else time.monotonic() + request.timeout
         with self._my_turn(request.timeout):
             began = time.monotonic()

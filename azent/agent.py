@@ -13,9 +13,10 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Itera
 from concurrent.futures import Executor
 from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from azent import prompt
+from azent.arguments import at_least, one_of
 from azent.drive import Approve, adrive, drive, nobody
 from azent.errors import UsageError
 from azent.execute import RESULT_CHARS, Execution, RunCall
@@ -29,13 +30,12 @@ from azent.session import Keeper, Session, kept
 from azent.step import asked, recovered
 from azent.toolbox import Toolbox
 from azent.tools import RESERVED, Tool, are_trusted, as_tool, tool
+from azent.tracing import RunInfo, atraced, traced
 from azent.typed import typed
 
 Approval: TypeAlias = Literal["tool", "always", "never"]
 System: TypeAlias = str | Callable[..., str]
 Until: TypeAlias = str | Callable[[Reply], bool]
-
-Number = TypeVar("Number", int, float)
 
 FEWEST_RESULT_CHARS = 500
 
@@ -86,15 +86,15 @@ class Agent:
         self.prompts = prompts
         self.system = system
         self.output = None if output is None else typed(output)
-        self.choice = _one_of("choice", choice, [*sorted(RESERVED), *self.toolbox.tools])
-        self.rounds = _at_least("rounds", rounds, 0)
-        self.repairs = _at_least("repairs", repairs, 0)
-        self.timeout = None if timeout is None else _at_least("timeout", timeout, 0)
-        self.result_chars = _at_least("result_chars", _result_chars(result_chars, self.model), 1)
-        self.width = _at_least("width", width, 1)
+        self.choice = one_of("choice", choice, [*sorted(RESERVED), *self.toolbox.tools])
+        self.rounds = at_least("rounds", rounds, 0)
+        self.repairs = at_least("repairs", repairs, 0)
+        self.timeout = None if timeout is None else at_least("timeout", timeout, 0)
+        self.result_chars = at_least("result_chars", _result_chars(result_chars, self.model), 1)
+        self.width = at_least("width", width, 1)
         self.executor = executor
         self.run = run
-        self.approval = _one_of("approval", approval, ["tool", "always", "never"])
+        self.approval = one_of("approval", approval, ["tool", "always", "never"])
         self.until = until
         self.summarise = summarise
 
@@ -158,7 +158,8 @@ class Agent:
     ) -> Generator[Event, None, None]:
         """The events of a question as they happen; the last one is the Answer."""
         with self._turn(question, log, session, context) as turn:
-            yield from drive(converse(turn), self.model, approve or nobody)
+            events = drive(converse(turn), self.model, approve or nobody)
+            yield from traced(events, self._info(question, session))
 
     async def aask(
         self,
@@ -185,7 +186,8 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
         with self._turn(question, log, session, context, asyncio.get_running_loop()) as turn:
-            async with aclosing(adrive(converse(turn), self.model, approve or nobody)) as said:
+            events = adrive(converse(turn), self.model, approve or nobody)
+            async with aclosing(atraced(events, self._info(question, session))) as said:
                 async for event in said:
                     yield event
 
@@ -241,6 +243,10 @@ class Agent:
             turn.grow(turn.log)
             yield turn
 
+    def _info(self, question: str | None, session: Session | str | None) -> RunInfo:
+        name = session.name if isinstance(session, Session) else session
+        return RunInfo(self.model.name, type(self.model).__name__.lower(), question, name)
+
     def _execution(
         self, context: object, keeper: Keeper, loop: asyncio.AbstractEventLoop | None
     ) -> Execution:
@@ -285,18 +291,3 @@ def _last(events: Sequence[Event]) -> Answer:
     answer = events[-1]
     assert isinstance(answer, Answer)
     return answer
-
-
-# ---- arguments -----------------------------------------------------------------------------------
-
-
-def _at_least(name: str, value: Number, least: int) -> Number:
-    if value >= least:
-        return value
-    raise UsageError(f"{name} is {value}", f"It must be {least} or more.")
-
-
-def _one_of(name: str, value: str, words: Sequence[str]) -> str:
-    if value in words:
-        return value
-    raise UsageError(f"{name} is {value!r}", f"It can be one of: {', '.join(words)}.")

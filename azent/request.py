@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from azent.log import turn_of, turns
+from azent.log import replies_of, turn_of, turns
 from azent.messages import (
     Call,
     ChatMessage,
@@ -28,7 +28,7 @@ from azent.messages import (
 )
 from azent.prompt import PromptSet, examples, fill
 from azent.schema import render
-from azent.scope import is_first, scope_of
+from azent.scope import is_first, listed, scope_of
 from azent.shrunk import results_cut, shortened, summary_of, turns_left_out
 from azent.typed import Typed
 
@@ -71,10 +71,17 @@ class Terms:
     summarise: bool = False
 
 
+def choice_now(turn: Log, terms: Terms) -> str:
+    """The choice of tools that holds now: what was asked for holds until something was called."""
+    since = replies_of(turn)[terms.past :]
+    made = any(reply.calls and not reply.problem for reply in since)
+    return "auto" if made else terms.choice
+
+
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
     terms = _scoped(log, terms, move)
-    chat = [_chat("system", _system(terms)), _chat("user", _earlier(log, terms))]
+    chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
     shown = turns(_cut(log))[turns_left_out(log) :]
     for turn in shown[:-1]:
         chat += _turn_messages(turn, terms.prompts)
@@ -89,7 +96,8 @@ def _scoped(log: Log, terms: Terms, move: Move) -> Terms:
     """The terms of a decision that was narrowed down: only functions that are left are shown."""
     if move == "answer":
         return terms
-    return replace(terms, specs=scope_of(turn_of(log), terms.specs).specs)
+    choice = choice_now(turn_of(log), terms)
+    return replace(terms, specs=scope_of(log, terms.specs, terms.prompts, choice).specs)
 
 
 def summary_messages(log: Log, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:
@@ -110,11 +118,16 @@ def _cut(log: Log) -> Log:
     )
 
 
-def _system(terms: Terms) -> str:
-    """What a model is told first: the system text, azent's own, the tools."""
+def _system(terms: Terms, move: Move) -> str:
+    """What a model is told first: the system text, azent's own, the tools.
+
+    A set may have another text for answers: the smallest models, once told to reply in JSON, do so
+    whatever else they are asked for.
+    """
     if not terms.specs:
         return terms.system
-    return fill(terms.prompts.texts["system"], _blanks(terms))
+    name = "answering" if move == "answer" and "answering" in terms.prompts.texts else "system"
+    return fill(terms.prompts.texts[name], _blanks(terms))
 
 
 def _earlier(log: Log, terms: Terms) -> str:
@@ -142,7 +155,7 @@ def _instruction(turn: Log, terms: Terms, move: Move) -> str:
     name = _text_of(turn, move)
     if not terms.specs or name not in texts:
         return ""
-    asked = "\n".join(f"- {thing}" for thing in scope_of(turn, terms.specs).asked)
+    asked = "\n".join(f"- {thing}" for thing in listed(turn))
     return fill(texts[name], {**_blanks(terms, _question(turn)), "asked": asked})
 
 

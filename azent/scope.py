@@ -1,45 +1,54 @@
 """How far a decision has been narrowed down: which functions are left, and how many calls. Pure.
 
-A prompt set can have a model asked in several requests before the calls are: a yes or no for each
-function (*choose*), the separate things that are asked for (*list*). Their replies stand in the log
-like any other, are never sent again, and narrow down the decision that follows. All this is for the
-first decision of a question: once something was called, everything is open again.
+A prompt set has two ways to narrow a decision down before the calls are asked for. The words of the
+question decide without a request (`[words]` in its settings). A model is asked in requests of their
+own (`decide`): a yes or no for each function (*choose*), the separate things that are asked for
+(*list*). Their replies stand in the log like any other and are never sent again. All this is for
+the first decision of a question: once something was called, everything is open again. What the
+caller demands (a `choice`) is not narrowed down either.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from azent.log import replies_of
-from azent.messages import NARROWING, Log, Move, Reply, Specs
-from azent.prompt import PromptSet
+from azent.log import replies_of, turn_of
+from azent.messages import NARROWING, Log, Move, Question, Reply, Specs
+from azent.prompt import PromptSet, WordRules
+from azent.words import is_foreign, nearness, wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a decision may be: calls to these functions, so many at least and at most.
-
-    `asked` are the separate things that are asked for, where the model has listed them.
-    """
+    """What a decision may be: calls to these functions, so many at least and at most."""
 
     specs: Specs
     least: int = 0
     most: int | None = None
-    asked: tuple[str, ...] = ()
 
 
-def scope_of(turn: Log, specs: Specs) -> Scope:
-    """What the decision that is due in a turn may be, by what was said so far."""
+def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
+    """What the decision that is due at the end of a log may be, by what was said so far."""
+    turn = turn_of(log)
     if not is_first(turn):
         return Scope(specs)
-    chosen, asked = _picked(turn, "choose"), _picked(turn, "list") or ()
-    left = specs if chosen is None else {n: s for n, s in specs.items() if n in chosen}
-    return Scope(left, len(asked), len(asked) or None, asked)
+    scope = _by_words(log, specs, prompts.words) if choice == "auto" else Scope(specs)
+    chosen = _picked(turn, "choose")
+    if chosen is not None:
+        scope = replace(scope, specs={n: s for n, s in scope.specs.items() if n in chosen})
+    things = listed(turn)
+    return replace(scope, least=len(things), most=len(things)) if things else scope
+
+
+def listed(turn: Log) -> tuple[str, ...]:
+    """The separate things that are asked for, where the model has listed them."""
+    return (_picked(turn, "list") or ()) if is_first(turn) else ()
 
 
 def narrowing_due(turn: Log, prompts: PromptSet, choice: str) -> Move | None:
     """The next request that narrows a decision down, if any; not which, where that is said."""
-    if not is_first(turn) or any(reply.move not in NARROWING for reply in replies_of(turn)):
+    if not is_first(turn) or not all(map(narrows, replies_of(turn))):
         return None
     made = {reply.move for reply in replies_of(turn)}
     due = (move for move in prompts.decide if move not in made)
@@ -51,11 +60,42 @@ def is_first(turn: Log) -> bool:
     return not any(reply.calls for reply in replies_of(turn))
 
 
+def narrows(reply: Reply) -> bool:
+    """Is this a reply that only narrows a decision down?"""
+    return reply.move in NARROWING
+
+
 def _picked(turn: Log, move: Move) -> tuple[str, ...] | None:
     picks = [reply.picked for reply in replies_of(turn) if reply.move == move]
     return picks[-1] if picks else None
 
 
-def narrows(reply: Reply) -> bool:
-    """Is this a reply that only narrows a decision down?"""
-    return reply.move in NARROWING
+# ---- by words ------------------------------------------------------------------------------------
+
+
+def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
+    """What the words of the question leave; earlier questions tell what it is about."""
+    questions = [message.text for message in log if isinstance(message, Question)]
+    if rules == WordRules() or not questions or is_foreign(questions[-1]):
+        return Scope(specs)
+    near = nearness("\n".join(questions), specs)
+    if rules.decline and not near.shared:
+        return Scope({})
+    least, most = int(rules.always), None
+    if rules.joins:
+        count = wanted(questions[-1], near.scores, rules.joins, rules.mentioned)
+        least, most = count.least if count.least > 1 else least, count.most
+    left = _nearest(near.scores, rules, several=least > 1)
+    return Scope({name: specs[name] for name in specs if name in left}, least, most)
+
+
+def _nearest(scores: Mapping[str, float], rules: WordRules, *, several: bool) -> set[str]:
+    """The names of the functions that are offered."""
+    ranked = sorted(scores, key=lambda name: -scores[name])
+    best = scores[ranked[0]] if ranked else 0.0
+    if not rules.nearest or len(ranked) < 2 or not best:
+        return set(ranked)
+    if several:
+        return {name for name in ranked if scores[name] >= rules.near * best}
+    leads = best - scores[ranked[1]] >= rules.lead
+    return set(ranked[: 1 if leads else rules.nearest])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -71,6 +72,20 @@ def _ollama_address(given: str | None) -> str:
     return (given or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
 
 
+def is_loopback(url: str) -> bool:
+    """Is the server of a URL on this machine?"""
+    name = urlsplit(url).hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def api_key() -> str | None:
+    """The key that AZENT_API_KEY has for servers that speak OpenAI's protocol."""
+    return os.environ.get("AZENT_API_KEY", "").strip() or None
+
+
 def prompt_folders() -> tuple[Path, ...]:
     """Where prompt sets are looked for, in order: here, the user's folder, azent's own."""
     return (Path("prompts"), user_folder() / "prompts", own_prompts())
@@ -94,6 +109,12 @@ def environment(names: Iterable[str]) -> dict[str, str]:
     """What the environment sets of these, each as AZENT_ and its name in capitals."""
     texts = {name: os.environ.get(f"AZENT_{name.upper()}", "") for name in names}
     return {name: text for name, text in texts.items() if text}
+
+
+def captures_content() -> bool:
+    """Whether traces may hold what was asked and said, by OpenTelemetry's own variable for it."""
+    wanted = os.environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "")
+    return wanted.strip().lower() not in {*NO, "no_content"}
 
 
 def variable(name: str) -> str | None:

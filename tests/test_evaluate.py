@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import azent
 from azent.cli import app
 from azent.errors import CasesError, ModelRefused
 from azent.evaluate import (
@@ -28,7 +34,7 @@ from azent.evaluate import (
 from azent.messages import Call, Delta, End, Request, Usage
 from azent.models import Scripted
 from azent.prompt import PromptSet, read
-from tests.scripted_ollama import ScriptedOllama
+from tests.scripted_ollama import Say, ScriptedOllama
 from tests.test_prompt import write_set
 
 RIGHT, WRONG = '{"tools": [{"tool": "wait", "tool_input": {}}]}', '{"tools": []}'
@@ -198,6 +204,29 @@ def test_the_command_measures_goes_on_and_shows(tmp_path: Path, server: Scripted
     assert [each["difference"] for each in said["comparisons"]] == [0.0] * 3
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:
+    cases, out = write_cases(tmp_path, 9), tmp_path / "out.jsonl"
+    with ScriptedOllama(RIGHT, RIGHT, Say(RIGHT, before=60)) as server:
+        command = ["-m", "azent", "eval", str(cases), "-m", "scripted", "-o", str(out)]
+        process = subprocess.Popen(
+            [sys.executable, *command],
+            env={**os.environ, "OLLAMA_HOST": server.url},
+            cwd=Path(azent.__file__).parent.parent,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        while len(server.requests) < 3 and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        printed, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted after 2 outcomes; kept in" in told
+    assert "1.00 (2/2, 0.34-1.00)" in printed
+    assert [outcome.case for outcome in read_outcomes(out)] == ["0", "1"]
+
+
 def test_the_command_fails_where_too_little_is_right(
     tmp_path: Path, server: ScriptedOllama
 ) -> None:
@@ -219,6 +248,7 @@ def test_the_command_fails_where_too_little_is_right(
         (["good.jsonl", "--part", "half"], 2, "--part is 'half'"),
         ([], 2, "there are no cases"),
         (["-o", "none.jsonl"], 2, "has no outcomes"),
+        (["good.jsonl", "-o", "."], 12, ". cannot be used"),
     ],
 )
 def test_bad_input_is_named_before_anything_is_asked(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from azent.messages import Question
-from azent.prompt import Example, examples
-from azent.prompt.sets import PromptSet, read
+from azent.prompt import Example, PromptSet, examples, read
 from azent.request import Terms, messages_for
 from azent.schema import function_to_json
 from azent.validate import checked

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages"],
     ["errors", "log", "shrunk"],
-    ["schema", "results", "settings", "literals"],
+    ["schema", "results", "settings", "literals", "words", "arguments"],
     ["validate", "prompt", "config", "store", "models"],
     ["reply", "session"],
     ["typed", "scope"],
@@ -21,7 +21,7 @@ ROWS = [
     ["budget", "execute"],
     ["step"],
     ["toolbox", "flow", "standard", "toolfile", "decide", "reflect"],
-    ["drive", "nesting"],
+    ["drive", "nesting", "tracing"],
     ["agent"],
     ["chain", "states", "evaluate", "serve", "mcp", "batch", "testing", "prompted"],
     ["cli"],

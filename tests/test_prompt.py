@@ -154,8 +154,8 @@ def test_the_set_that_suits_a_model_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZENT_HOME", str(tmp_path))
-    write_set(tmp_path / "prompts" / "small", 'models = ["*:0.5b", "tiny*"]')
-    assert prompt.load(model="qwen2.5-coder:0.5b").name == "small"
+    write_set(tmp_path / "prompts" / "tiny", 'models = ["*:0.5b", "tiny*"]')
+    assert prompt.load(model="qwen2.5-coder:0.5b").name == "tiny"
     assert prompt.load(model="qwen3:8b").name == "default"
 
 

@@ -95,6 +95,9 @@ class TestOpenAI:
         message = openai(script(NONE, "Sunny."), stream=stream, messages=[USER, CALLED, SUNNY])
         assert (message["content"], message["finish_reason"]) == ("Sunny.", "stop")
 
+    def test_half_a_character_of_a_model_breaks_nothing(self, stream: bool) -> None:
+        assert openai(script(NONE, "a \ud800 b"), stream=stream)["content"] == "a ? b"
+
     def test_unicode_survives(self, stream: bool) -> None:
         text = 'Zürich "東京"\n🚀 \\ \u2028'
         made = calls_text(("get_weather", {"city": text}))

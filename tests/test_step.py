@@ -330,3 +330,15 @@ def test_images_go_with_their_question_and_are_merged() -> None:
     assert said["images"] == ["aaa", "bbb"]
     assert said["content"].startswith("Look.\n\nAnd here?")
     assert from_json(to_json(log[0])) == log[0]
+
+
+def test_a_set_can_say_something_else_first_when_an_answer_is_due() -> None:
+    small = Terms(specs={"add": ADD, "now": NOW}, prompts=prompt.load("small"), system="Be kind.")
+    log = hear(round_of(START, decision(call()), small), decision(), small)
+    first = asked(log, small).messages[0]["content"]
+    assert first.startswith("Be kind.\nYou answer")
+    assert "add(" not in first
+    assert (
+        "add"
+        in asked(START, small).messages[0]["content"] + asked(START, small).messages[1]["content"]
+    )

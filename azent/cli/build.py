@@ -157,7 +157,8 @@ def model_at(address: str, given: Mapping[str, Any]) -> Model:
 
         fetch_model(address.removeprefix("gguf:"))
         return open_model(address, num_ctx=given["num_ctx"])
-    wanted = ("host", "num_ctx", "keep_alive")
+    of_openai = address.startswith("openai:")
+    wanted = ("num_ctx", "api_key") if of_openai else ("host", "num_ctx", "keep_alive")
     return open_model(address, **{name: given[name] for name in wanted})
 
 

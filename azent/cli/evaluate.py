@@ -83,9 +83,17 @@ def command(
     found = evaluate.verdicts(mine) + evaluate.against(before, mine)
     _show(mine, found, as_json)
     if html:
-        html.write_text(evaluate.page(outcomes, found), "utf-8")
-        say(f"wrote {html}")
+        _write(html, evaluate.page(outcomes, found))
     _end(mine, whole, fail_under)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error}", "Name another file.") from error
+    say(f"wrote {file}")
 
 
 def _kept(file: Path) -> list[Outcome]:

@@ -6,6 +6,7 @@ import difflib
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,7 +52,7 @@ def list_sets(
             {"name": name, "folder": str(at), "taken": name == taken, **found[name]}
             for name, at in _folders().items()
         ]
-        print(json.dumps(rows, ensure_ascii=False))
+        print(json.dumps(rows, ensure_ascii=False, default=asdict))
         return
     width = max(map(len, found))
     for name, at in _folders().items():

@@ -13,7 +13,7 @@ from typing import Any
 
 from azent.agent import Agent
 from azent.decide import log_of, select
-from azent.errors import BadReply, ModelRefused
+from azent.errors import BadReply, ContextTooSmall, ModelRefused, SchemaError
 from azent.evaluate.cases import Case
 from azent.log import replies_of
 from azent.messages import Call, End, Question, Request, Usage
@@ -87,13 +87,17 @@ def key_of(arm: Arm, case: Case) -> tuple[str, str, str, str]:
 
 
 def try_case(arm: Arm, case: Case) -> Outcome:
-    """Ask an arm one case. A reply of no use is a wrong one; that no model answers is raised."""
+    """Ask an arm one case.
+
+    A reply of no use, and a case that cannot be put to this model, are wrong. That the model's
+    server fails is raised.
+    """
     try:
         said = _said(arm, case)
     except BadReply as error:
         usages = [reply.usage for reply in replies_of(error.log) if reply.usage]
         said = _Said(failed=str(error), usage=sum(usages, Usage()))
-    except ModelRefused as error:
+    except (ModelRefused, ContextTooSmall, SchemaError) as error:
         said = _Said(failed=str(error))
     return Outcome(
         *key_of(arm, case)[:3],

@@ -36,13 +36,16 @@ p { margin: .3rem 0; } .soft { color: var(--soft); }
 .bar svg { width: 100%; height: 1.05rem; display: block; }
 .track { fill: var(--track); } .reach { stroke: var(--ink); stroke-width: 1.5; opacity: .75; }
 .k { display: inline-block; width: .7rem; height: .7rem; border-radius: 2px; margin-right: .4rem; }
+.arm { display: inline-block; margin-right: 1rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr));
   gap: 0 2.5rem; }
 .charts .bar { grid-template-columns: 1fr 7.5rem; } .charts .label { display: none; }
 ul { padding-left: 1.1rem; } li { margin: .3rem 0; } .real { font-weight: 600; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; min-width: 44rem; font-size: .9rem; }
 th, td { text-align: left; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere; }
+td:first-child { min-width: 10rem; }
 th { font-weight: 600; color: var(--soft); } td.n { font-variant-numeric: tabular-nums; }
 .ok { color: var(--good); } .no { color: var(--bad); }
 @media (max-width: 40rem) {
@@ -78,12 +81,7 @@ def page(outcomes: Sequence[Outcome], verdicts: Iterable[Verdict] = (), title: s
 
 def _accuracy(mine: Sequence[Row]) -> list[str]:
     bars = [_bar(row.name, row.all, number, key=True) for number, row in enumerate(mine)]
-    means = [
-        f"<tr><td>{escape(row.name)}</td><td class=n>{100 * row.mean:.1f} %</td></tr>"
-        for row in mine
-    ]
-    table = ["<table><tr><th>arm</th><th>mean over categories</th></tr>", *means, "</table>"]
-    return ["<h2>Right answers, all cases</h2>", *bars, '<div class="wide">', *table, "</div>"]
+    return ["<h2>Right answers, all cases</h2>", *bars]
 
 
 def _bar(label: str, share: Share, number: int, *, key: bool = False) -> str:
@@ -131,22 +129,23 @@ def _parts(
 
 def _legend(mine: Sequence[Row]) -> str:
     keys = (
-        f'<span class="k" style="background:var(--c{number % COLOURS})"></span>'
-        f"{escape(row.name)}&emsp;"
+        f'<span class="arm"><span class="k" style="background:var(--c{number % COLOURS})"></span>'
+        f"{escape(row.name)}</span> "
         for number, row in enumerate(mine)
     )
     return f'<p class="soft">{"".join(keys)}</p>'
 
 
 def _costs(mine: Sequence[Row]) -> list[str]:
-    head = ["arm", "prompt tokens", "reply tokens", "requests", "seconds"]
+    head = ["arm", "mean of categories", "prompt tokens", "reply tokens", "requests", "seconds"]
     lines = [
-        f"<tr><td>{escape(row.name)}</td><td class=n>{row.prompt_tokens:.0f}</td>"
+        f"<tr><td>{escape(row.name)}</td><td class=n>{100 * row.mean:.1f} %</td>"
+        f"<td class=n>{row.prompt_tokens:.0f}</td>"
         f"<td class=n>{row.reply_tokens:.0f}</td><td class=n>{row.requests:.2f}</td>"
         f"<td class=n>{row.seconds:.1f}</td></tr>"
         for row in mine
     ]
-    return ["<h2>What a case costs</h2>", *_table(head, lines)]
+    return ["<h2>Means, and what a case costs</h2>", *_table(head, lines)]
 
 
 def _differing(outcomes: Sequence[Outcome], mine: Sequence[Row]) -> list[str]:

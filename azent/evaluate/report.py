@@ -90,10 +90,10 @@ class Verdict:
     def __str__(self) -> str:
         found = self.comparison
         how = "the difference is real" if found.real else "that may be chance"
-        split = f"{found.only_second} only the second got right, {found.only_first} only the first"
+        split = f"{found.only_second} gained, {found.only_first} lost"
         return (
             f"{self.second} against {self.first}: {100 * found.difference:+.1f} points "
-            f"on {found.cases} cases ({split}; p = {found.chance:.3g}): {how}"
+            f"on {found.cases} cases ({split}; p = {found.chance:.2g}): {how}"
         )
 
 

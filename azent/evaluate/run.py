@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def run(todo: Iterable[tuple[Arm, Case]], file: Path | None = None) -> Iterator[
     Raises ModelError's kinds when the model's server is gone; what was done is kept.
     """
     if file is not None:
-        _cut_half_line(file)
+        _make_ready(file)
     for arm, case in todo:
         outcome = try_case(arm, case)
         if file is not None:
@@ -61,25 +62,34 @@ def read_outcomes(file: Path) -> list[Outcome]:
     """
     if not file.exists():
         return []
-    lines = file.read_text("utf-8").split("\n")
+    with _usable(file):
+        lines = file.read_text("utf-8").split("\n")
     whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
     outcomes = [_outcome(line, f"{file}:{number}") for number, line in whole]
     return list({outcome.key: outcome for outcome in outcomes}.values())
 
 
 def _append(file: Path, outcome: Outcome) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as lines:
+    with _usable(file), file.open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
 
 
-def _cut_half_line(file: Path) -> None:
-    """Take away what a run that was killed in mid-line left behind."""
-    if file.exists():
-        content = file.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            file.write_bytes(content[:whole])
+def _make_ready(file: Path) -> None:
+    """See that the file can be written to, and cut off half a line that a killed run left there."""
+    with _usable(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab+") as lines:
+            lines.seek(0)
+            whole = lines.read().rfind(b"\n") + 1
+            lines.truncate(whole)
+
+
+@contextmanager
+def _usable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise CasesError(f"{file} cannot be used: {error}") from error
 
 
 def _outcome(line: str, place: str) -> Outcome:

@@ -76,7 +76,8 @@ def _verdict(turn: Turn, call: Call) -> Generator[Effect | Event, Any, Any]:
 
 def _edited(turn: Turn, call: Call, tool_input: Mapping[str, Any]) -> Call:
     """The call with another input, which is checked like a model's, and of which it is told."""
-    edited, _ = checked(replace(call, tool_input=dict(tool_input)), turn.terms.specs)
+    changed = replace(call, tool_input=dict(tool_input))
+    edited, _ = checked(changed, turn.terms.specs, trusted=turn.terms.trusted)
     if edited.tool_input != call.tool_input:
         shown = json.dumps(edited.tool_input, ensure_ascii=False, default=str)
         turn.asides[call.id] = f"(a person changed the input of this call to {shown}) "

@@ -40,7 +40,7 @@ _FOLLOWS = {
     "item": re.compile(
         rf"\s*+(?:$|{_SHUT}|[,，]\s*+(?:$|[\]}}］]|//|/\*|#|\.\.\.|{_VALUE}))|\s++[{_OPENERS}]"
     ),
-    "argument": re.compile(rf"\s*+(?:$|{_SHUT}|,\s*+(?:$|\)|#|[A-Za-z_]\w*\s*=|{_VALUE}))"),
+    "argument": re.compile(rf"\s*+(?:$|\)|{_SHUT}|,\s*+(?:$|\)|#|[A-Za-z_]\w*\s*=|{_VALUE}))"),
     "anything": re.compile(""),
 }
 

@@ -4,7 +4,8 @@ A model has a `name`, a `num_ctx` (the tokens that its context holds, None where
 and `stream(request)`, an iterator of `Delta`s closed by one `End`. Closing the iterator stops the
 model. `astream`, its asynchronous twin, may be left out: `stream` then runs in a thread.
 
-A model has an address: "ollama:qwen3:8b", "gguf:/path/to/model.gguf"; a bare name means Ollama.
+A model has an address: "ollama:qwen3:8b", "gguf:/path/to/model.gguf",
+"openai:http://host:8000/v1#name"; a bare name means Ollama.
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ def open_model(address: str | Model, **settings: Any) -> Model:
 
     "ollama:NAME" or a bare name: a model of an Ollama server (see `azent.models.ollama.Ollama`:
     host, num_ctx, keep_alive, retries, retry_wait, connect_timeout, headers, verify, options).
-    "gguf:PATH": a file, run inside this process (needs the extra `embedded`). Settings that are
-    None are left at their defaults. Nothing is contacted or loaded before the first request.
+    "gguf:PATH": a file, run inside this process (needs the extra `embedded`).
+    "openai:URL#NAME": a model of a server that speaks OpenAI's protocol (see
+    `azent.models.openai.OpenAI`: api_key and the like). Settings that are None are left at their
+    defaults. Nothing is contacted or loaded before the first request.
     Raises UsageError for an address or a setting that there is not.
     """
     if not isinstance(address, str):
@@ -77,4 +80,10 @@ def _open_gguf(path: str, settings: dict[str, Any]) -> Model:
     return Embedded(path, **settings)
 
 
-_OPENERS = {"ollama": _open_ollama, "gguf": _open_gguf}
+def _open_openai(place: str, settings: dict[str, Any]) -> Model:
+    from azent.models.openai import OpenAI
+
+    return OpenAI(place, **settings)
+
+
+_OPENERS = {"ollama": _open_ollama, "gguf": _open_gguf, "openai": _open_openai}

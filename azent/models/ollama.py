@@ -14,9 +14,7 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from azent import settings
 from azent.errors import ModelError, ModelNotFound, ReplyBroken
@@ -171,7 +169,7 @@ class Ollama:
         """Keywords for an httpx client of the server: loopback needs no proxies."""
         return {
             "headers": dict(self._headers),
-            "trust_env": not _is_loopback(self.host),
+            "trust_env": not settings.is_loopback(self.host),
             "verify": self._certificates(),
         }
 
@@ -258,14 +256,6 @@ class _Reading:
 
 def _shown(spec: Spec) -> dict[str, Any]:
     return {key: spec[key] for key in ("name", "description", "parameters") if key in spec}
-
-
-def _is_loopback(host: str) -> bool:
-    name = urlsplit(host).hostname or ""
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"
 
 
 def _basic(login: str | None) -> dict[str, str]:

@@ -8,8 +8,10 @@ examples               examples of requests and calls, made from the functions t
 from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
-from azent.prompt.sets import DEFAULT, PromptSet, folders, load, read, read_settings
+from azent.prompt.sets import DEFAULT, folders, load, read
 from azent.prompt.text import NO_FILE, Text, blanks_of, fill, read_text
+from azent.prompt.toml import read_settings
+from azent.prompt.value import PromptSet, WordRules
 
 __all__ = [
     "DEFAULT",
@@ -17,6 +19,7 @@ __all__ = [
     "Example",
     "PromptSet",
     "Text",
+    "WordRules",
     "blanks_of",
     "examples",
     "fill",

@@ -11,6 +11,7 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
     results      how results are given back
     correction   what is said of a reply that could not be used
     answer       what to do now: answer in words
+    answering    what the model is told first when it is to answer (else the same as ever)
     example      how one example is shown, in the blank $examples
     earlier      what is said in place of turns that no longer fit into the context
     summary      how the model is asked to sum up a conversation
@@ -24,23 +25,18 @@ one is an error that names file and line, before anything is asked.
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any
 
 from azent import settings
 from azent.errors import PromptError
-from azent.prompt.examples import Kind
 from azent.prompt.text import Text, blanks_of, fill, read_text
-from azent.schema import Style
+from azent.prompt.toml import line_of, read_settings
+from azent.prompt.value import PromptSet
 
 _ASKED = {"system", "functions", "examples", "question"}  # the blanks of what asks for calls
-Narrowing: TypeAlias = Literal["choose", "list"]
 BLANKS = {  # the texts of a set, and the blanks that each may have
     "system": {"system", "functions", "examples"},
     "question": _ASKED,
@@ -51,6 +47,7 @@ BLANKS = {  # the texts of a set, and the blanks that each may have
     "results": {"results"},
     "correction": {"problem"},
     "answer": {"question"},
+    "answering": {"system"},
     "example": {"question", "reply"},
     "earlier": {"summary"},
     "summary": set(),
@@ -64,39 +61,9 @@ NEEDED = {
     "earlier": {"summary"},
     "value": {"schema"},
 }
-OPTIONAL = {"question", "choose", "list", "decide", "next", "example"}
+OPTIONAL = {"question", "choose", "list", "decide", "next", "answering", "example"}
 LENT = {"earlier", "summary", "value"}  # by azent's own default set, where a set lacks them
 DEFAULT = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSet:
-    """The texts and settings by which a model is asked.
-
-    `turn` is "decide-answer" (calls are asked for first, then plain words) or "single" (both in one
-    reply). `decide` is what is asked before the calls are, in requests of their own: "choose", a
-    yes or no for each function; "list", the separate things asked for. `held` holds decisions to a
-    JSON schema by the server. `functions` is how tools are shown. `thought` asks for a thought
-    before the calls. `examples` are the kinds of examples that are made of the user's own tools:
-    "one" call, "two", "none", "near" (a near miss). `models` are patterns of the names of models
-    that the set suits. `folder` is where it was read.
-    """
-
-    name: str
-    texts: Mapping[str, Text]
-    description: str = ""
-    turn: Literal["decide-answer", "single"] = "decide-answer"
-    decide: tuple[Narrowing, ...] = ()
-    held: bool = True
-    functions: Style = "python"
-    thought: bool = False
-    examples: tuple[Kind, ...] = ()
-    language: str = "en"
-    models: tuple[str, ...] = ()
-    folder: Path | None = field(default=None, compare=False)
-
-
-_FILLED = {"name", "texts", "folder"}  # the fields that no setting gives
 
 
 def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> PromptSet:
@@ -160,7 +127,7 @@ def _check_examples(given: Mapping[str, Any], texts: Mapping[str, Text], folder:
     """Examples that are made, or shown, have to have a place to be shown in."""
     shown = any("examples" in blanks_of(text) for text in texts.values())
     if given.get("examples") and not shown:
-        line = _line_of("examples", read_text(folder / "set.toml").body)
+        line = line_of("examples", read_text(folder / "set.toml").body)
         hint = "Put it into system.txt, where the examples are to stand."
         raise PromptError(f"{folder / 'set.toml'}:{line}: no text has the blank $examples", hint)
     if given.get("examples") and "example" not in texts:
@@ -169,7 +136,7 @@ def _check_examples(given: Mapping[str, Any], texts: Mapping[str, Text], folder:
 
 def _check_decide(given: Mapping[str, Any], texts: Mapping[str, Text], folder: Path) -> None:
     """What is asked in a request of its own needs a text, and a turn that has such requests."""
-    line = _line_of("decide", read_text(folder / "set.toml").body)
+    line = line_of("decide", read_text(folder / "set.toml").body)
     if given.get("decide") and given.get("turn") == "single":
         said = 'nothing can be asked before the calls where turn is "single"'
         raise PromptError(f"{folder / 'set.toml'}:{line}: {said}")
@@ -192,63 +159,3 @@ def _suited(model: str) -> PromptSet:
         if any(fnmatchcase(model, pattern) for pattern in patterns):
             return read(folder)
     return load(DEFAULT)
-
-
-# ---- settings ------------------------------------------------------------------------------------
-
-
-def read_settings(file: Path) -> dict[str, Any]:
-    """The settings in a `set.toml`, checked. Raises PromptError that names file and line."""
-    body = read_text(file).body
-    try:
-        given = tomllib.loads(body)
-    except tomllib.TOMLDecodeError as error:
-        said, line = _said_and_line(str(error))
-        raise PromptError(f"{file}:{line or body.count(chr(10)) + 1}: {said}") from error
-    return {
-        name: _setting(name, value, f"{file}:{_line_of(name, body)}")
-        for name, value in given.items()
-    }
-
-
-def _said_and_line(message: str) -> tuple[str, str]:
-    """What is wrong, and on which line (none: at the end): tomllib puts both into one sentence."""
-    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message)
-    return (found[1], found[2] or "") if found else (message, "1")
-
-
-def _line_of(name: str, body: str) -> int:
-    """The line on which a setting or a table begins."""
-    starts = re.compile(rf"\s*\[?[\"']?{re.escape(name)}\b")
-    lines = enumerate(body.split("\n"), start=1)
-    return next((number for number, line in lines if starts.match(line)), 1)
-
-
-def _setting(name: str, value: Any, place: str) -> Any:
-    """One setting, checked against the field of PromptSet that bears its name."""
-    hints = {key: hint for key, hint in _hints().items() if key not in _FILLED}
-    if name not in hints:
-        raise PromptError(
-            f"{place}: there is no setting {name!r}", f"Settings: {', '.join(hints)}."
-        )
-    kind = hints[name]
-    if get_origin(kind) is not tuple:
-        return _checked(value, kind, f"{place}: {name} is")
-    if not isinstance(value, list):
-        raise PromptError(f"{place}: {name} is {value!r}, and must be a list")
-    each = get_args(kind)[0]
-    return tuple(_checked(item, each, f"{place}: {name} has") for item in value)
-
-
-def _checked(value: Any, kind: Any, place: str) -> Any:
-    """The value, if it is of the kind; choices are named where it is not among them."""
-    choices = get_args(kind)
-    if value in choices or (not choices and type(value) is kind):
-        return value
-    wanted = " or ".join(map(repr, choices)) or {str: "a text", bool: "true or false"}[kind]
-    raise PromptError(f"{place} {value!r}, and must be {wanted}")
-
-
-@cache
-def _hints() -> dict[str, Any]:
-    return get_type_hints(PromptSet)

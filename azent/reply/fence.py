@@ -15,6 +15,7 @@ from azent.reply.found import Block, Mode, Terms
 _OPENER = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.-]*)[ \t]*\n?")
 _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|Action\s*:|Thought\s*:")
+_SHORT = 60  # what begins with less than that may still become a call
 _MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80})?\s*\Z")
 
 
@@ -51,6 +52,8 @@ def _calls(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
         if at >= len(text):
             return _unclosed(text, found, terms)
         block = _one(text, at, terms)
+        if terms.more and len(text) - at < _SHORT and (block is None or block.words):
+            return Block(len(text), open=True)
         if block is None or block.mode or not (_says_something(block) or block.open):
             return None
         found = block if found is None else _both(found, block)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+NOTHING = ("null", "none", "{}", "[]")  # a reply that is one of these says that there is no call
+
 
 class Outlet:
-    """Takes text as it becomes certain and hands it on; white space at either end is kept back."""
+    """Takes text as it becomes certain and hands it on; white space at either end is kept back, and
+    so are words that may turn out to mean that there is nothing to say.
+    """
 
     def __init__(self) -> None:
         self._waiting = ""
@@ -17,6 +21,8 @@ class Outlet:
     def take(self) -> str:
         """What may be shown now and was not taken before."""
         ready = self._waiting.rstrip()
+        if not self._given and any(word.startswith(ready.casefold()) for word in NOTHING):
+            return ""
         self._waiting = self._waiting[len(ready) :]
         if ready:
             self._given.append(ready)

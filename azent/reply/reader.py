@@ -12,12 +12,11 @@ from dataclasses import replace
 from azent.messages import Call, Problem, Reply, Specs
 from azent.reply.found import Block, Terms
 from azent.reply.held import HeldCalls
-from azent.reply.outlet import Outlet
+from azent.reply.outlet import NOTHING, Outlet
 from azent.reply.scan import Scan, undone
 from azent.validate import checked
 
 REPEATS = 32  # so many identical calls in one reply are no wish but a model going in circles
-_NULL = ("null", "none", "{}", "[]")
 
 
 def read(text: str, specs: Specs, *, done_reason: str = "stop", trusted: bool = True) -> Reply:
@@ -93,12 +92,12 @@ def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) 
 
 def _reply(blocks: list[Block], raw: str, done_reason: str) -> Reply:
     blocks = _without_repeats(undone(blocks))
-    words = "".join(block.words for block in blocks).strip().strip("\ufeff")
+    words = "".join(block.words for block in blocks).strip()
     thinking = _thinking(blocks)
     calls = tuple(call for block in blocks for call in block.calls)
     problem = next((block.problem for block in blocks if block.problem), None)
-    said_nothing = any(block.wrapper for block in blocks) or words.casefold() in _NULL
-    words = "" if words.casefold() in _NULL else words
+    said_nothing = any(block.wrapper for block in blocks) or words.casefold() in NOTHING
+    words = "" if words.casefold() in NOTHING else words
     if not (calls or words or problem or said_nothing):
         problem = _nothing(done_reason)
     repairs = tuple(told for block in blocks for told in block.repairs)

@@ -32,6 +32,7 @@ _INVENTED = re.compile(
     r"|Output|User|Human|Assistant)[*_]{0,2}[ \t]*[:：]",
     re.IGNORECASE,
 )
+_NEXT = 12  # so many characters tell whether a line goes on behind a call with a call
 _PATIENCE = 20_000  # characters that may be read in vain, besides twice as many as were passed
 
 
@@ -155,7 +156,7 @@ class Scan:
             return
         words = self._text[begin:end]
         if self._passed == 0:
-            words = words.removeprefix("\n")
+            words = words.removeprefix("\n").lstrip("\ufeff")
         if self._called:
             words = self._without_inventions(words)
         self._at, self._passed = end, self._passed + end - begin
@@ -239,7 +240,7 @@ class Scan:
     def _alone(self, at: int, block: Block, terms: Terms) -> Block:
         """The block, or mere words where something else stands on its last line."""
         end, alone_there = alone.rest_of_line(self._text, block.end)
-        if terms.more and end >= len(self._text):
+        if terms.more and len(self._text) - end < _NEXT and "\n" not in self._text[end:]:
             return Block(len(self._text), open=True)
         if not alone_there:
             return Block(block.end, words=self._text[at : block.end])

@@ -14,8 +14,9 @@ from azent.reply.dialects import ANSWER_OPENERS, OPENERS
 
 _SPOT = re.compile(r"[\n:：=<\[`◁]")
 _VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
+_BEGIN = r"\n[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?"
 _LINE = re.compile(
-    r"\n[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?(?:"
+    rf"{_BEGIN}(?:"
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
     r"|(?P<react>(?=[*_#]{0,6}(?:Thought|Action|Final Answer)[*_]{0,2}\s*:))"
     r"|(?P<header>(?=to=[\w.:-]+\s*<\|))|(?P<functools>(?=functools\[))"
@@ -31,8 +32,8 @@ _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
 _HELD = re.compile(
-    r"\n[*_#\s]{0,8}(?:Thought|Action|Final(?: Answer)?)?[*_]{0,2}\s*\Z"
-    r"|\n[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?(?:await )?[^\s]{0,84}\Z"
+    rf"{_BEGIN}[*_#\s]{{0,8}}(?:Thought|Action|Final(?: \w{{0,6}})?)?[*_]{{0,2}}\s*\Z"
+    rf"|{_BEGIN}(?:await )?[^\s]{{0,84}}\Z"
     r"|\n\s*to=\S{0,100}\s*\Z|[:：=][ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )

@@ -173,6 +173,8 @@ def _told(what: str) -> str:
 
 
 def _no_value(text: str, at: int, fault: Fault, terms: Terms) -> Block | None:
+    if terms.more and _line_end(text, fault.at) >= len(text):
+        return Block(len(text), open=True)
     if not looks_like_call(text, at, fault.at, terms):
         vain = fault.reach - at + _EFFORT
         missed = Block(fault.at, words=text[at : fault.at], missed=True, vain=vain)

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,7 +26,7 @@ from azent.serve.ollama import OLLAMA
 from azent.serve.openai import OPENAI
 from azent.serve.openapi import description
 from azent.serve.options import Options
-from azent.serve.protocol import Protocol, body_of
+from azent.serve.protocol import Json, Protocol, body_of
 from azent.serve.refusal import refusal, refused
 from azent.serve.slots import Slots
 from azent.serve.watched import Watched
@@ -81,7 +81,7 @@ class Service:
             Route("/api/ps", self.running_ollama),
             Route("/health", _health),
             Route("/metrics", self.count),
-            Route("/openapi.json", _openapi),
+            Route("/openapi.json", self.describe),
             Route("/", _hello),
             *refusing,
         ]
@@ -105,28 +105,31 @@ class Service:
     # ---- what there is ---------------------------------------------------------------------------
 
     async def list_openai(self, request: Request) -> Response:
-        return JSONResponse(self.catalogue.openai_list())
+        return Json(self.catalogue.openai_list())
 
     async def one_openai(self, request: Request) -> Response:
         name, _ = self.catalogue.find(request.path_params["name"])
-        return JSONResponse(self.catalogue.openai_model(name))
+        return Json(self.catalogue.openai_model(name))
 
     async def list_ollama(self, request: Request) -> Response:
-        return JSONResponse(await self.catalogue.ollama_tags())
+        return Json(await self.catalogue.ollama_tags())
 
     async def running_ollama(self, request: Request) -> Response:
-        return JSONResponse(await self.catalogue.ollama_tags("/api/ps"))
+        return Json(await self.catalogue.ollama_tags("/api/ps"))
 
     async def show_ollama(self, request: Request) -> Response:
         body = body_of(await request.body())
         name, _ = self.catalogue.find(body.get("model") or body.get("name"))
-        return JSONResponse(await self.catalogue.ollama_show(name, body))
+        return Json(await self.catalogue.ollama_show(name, body))
 
     async def version_ollama(self, request: Request) -> Response:
-        return JSONResponse(await self.catalogue.ollama_version())
+        return Json(await self.catalogue.ollama_version())
 
     async def count(self, request: Request) -> Response:
         return PlainTextResponse(self.metrics.text(), media_type=MEDIA_TYPE)
+
+    async def describe(self, request: Request) -> Response:
+        return Json(description(self.catalogue.models))
 
 
 class _Counting:
@@ -162,15 +165,11 @@ async def _refuse(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
-    return JSONResponse({"status": "ok"})
+    return Json({"status": "ok"})
 
 
 async def _hello(request: Request) -> Response:
     return PlainTextResponse("azent is running")
-
-
-async def _openapi(request: Request) -> Response:
-    return JSONResponse(description())
 
 
 async def _on_azent_error(request: Request, error: Exception) -> Response:

@@ -121,7 +121,7 @@ _DETAILS = {
 
 async def _asked(upstream: Upstream, method: str, path: str, content: bytes | None = None) -> Body:
     """What a server says at a path. Raises ModelError."""
-    answer = await upstream.send(method, upstream.protocols["ollama"] + path, content)
+    answer = await upstream.send(method, upstream.address + path, content)
     said = await answer.json()
     if answer.status >= 400 or not isinstance(said, dict):
         raise ModelError(f"the model's server at {upstream.address} answered {answer.status}")

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from azent.models import Model
@@ -19,7 +18,7 @@ from azent.serve.answer import Finish, Piece, answered, whole
 from azent.serve.catalogue import Catalogue
 from azent.serve.metrics import Metrics
 from azent.serve.options import Options
-from azent.serve.protocol import Body, Heading, Protocol, needs_azent, new_id
+from azent.serve.protocol import Body, Heading, Json, Protocol, needs_azent, new_id
 from azent.serve.slots import Slots
 from azent.serve.translate import Wanted, turn_of_request
 from azent.serve.upstream import Answered, Upstream
@@ -64,7 +63,7 @@ class Chat:
         upstream = self.desk.catalogue.upstream(self.name, protocol.name)
         if upstream is None or needs_azent(self.asked.body):
             return None
-        said = await upstream.ask(protocol.name, protocol.path, self.asked.body, self.asked.raw)
+        said = await upstream.ask(protocol.name, self.asked.body, self.asked.raw)
         if said.status == 404 and await _lacks(upstream, protocol, said):
             return None
         self.desk.metrics.count_passed()
@@ -77,7 +76,7 @@ class Chat:
         pieces = self._pieces(wanted, self.model)
         if wanted.stream:
             return Stream(protocol.stream(pieces, heading, wanted), protocol.media_type)
-        return JSONResponse(protocol.whole(await whole(pieces), heading))
+        return Json(protocol.whole(await whole(pieces), heading))
 
     async def _pieces(self, wanted: Wanted, model: Model) -> AsyncGenerator[Piece]:
         turn = turn_of_request(wanted, model, self.desk.options)

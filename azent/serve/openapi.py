@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel
@@ -22,11 +22,13 @@ class Show(BaseModel):
     model: str
 
 
-@cache
-def description() -> dict[str, Any]:
-    """The server in OpenAPI 3.1."""
+def description(models: Iterable[str]) -> dict[str, Any]:
+    """The server in OpenAPI 3.1, with the models that it serves."""
     shapes = [(ChatCompletion, "validation"), (Chat, "validation"), (Show, "validation")]
     _, schemas = models_json_schema(shapes, ref_template=REFERENCE)  # type: ignore[arg-type]  # its mode is a Literal
+    shown = schemas["$defs"]
+    for shape, _ in shapes:
+        shown[shape.__name__]["properties"]["model"]["enum"] = list(models)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -35,7 +37,7 @@ def description() -> dict[str, Any]:
             "description": "Tools for every client and every model.",
         },
         "paths": _paths(),
-        "components": {"schemas": schemas["$defs"]},
+        "components": {"schemas": shown},
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from azent.errors import (
     AzentError,
@@ -17,7 +17,7 @@ from azent.errors import (
 )
 from azent.serve.ollama import OLLAMA
 from azent.serve.openai import OPENAI
-from azent.serve.protocol import Protocol
+from azent.serve.protocol import Json, Protocol
 
 STATUSES: dict[type[AzentError], int] = {
     ModelNotFound: 404,
@@ -50,14 +50,14 @@ def words_of(error: AzentError) -> str:
     return f"{error}. {error.hint}".removesuffix(". ")
 
 
-def refusal(path: str, error: AzentError) -> JSONResponse:
+def refusal(path: str, error: AzentError) -> Response:
     """The answer to a request that failed."""
     return refused(path, status_of(error), words_of(error), getattr(error, "retry_after", 0))
 
 
-def refused(path: str, status: int, message: str, retry_after: int = 0) -> JSONResponse:
+def refused(path: str, status: int, message: str, retry_after: int = 0) -> Response:
     """An error of a status, in the shape of the path's protocol."""
     headers = {"Retry-After": str(retry_after)} if retry_after else {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(protocol_of(path).error(status, message), status, headers)
+    return Json(protocol_of(path).error(status, message), status, headers)

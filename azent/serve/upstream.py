@@ -11,6 +11,9 @@ from starlette.types import Receive, Scope, Send
 from azent.errors import ModelUnreachable, ReplyBroken
 from azent.models import Model
 from azent.models.ollama import Ollama
+from azent.models.openai import OpenAI
+from azent.serve.ollama import OLLAMA
+from azent.serve.openai import OPENAI
 from azent.serve.protocol import Body, line
 
 if TYPE_CHECKING:
@@ -31,25 +34,25 @@ CONNECT_SECONDS = 5.0
 
 
 class Upstream:
-    """The server of a model: where each protocol is spoken, and a client for it."""
+    """The server of a model: where it takes the chats of each protocol, and a client for it."""
 
-    def __init__(self, address: str, model: str, protocols: Mapping[str, str], client: Any) -> None:
+    def __init__(self, address: str, model: str, chats: Mapping[str, str], client: Any) -> None:
         self.address = address
         self.model = model
-        self.protocols = dict(protocols)
+        self.chats = dict(chats)
         self.client: httpx.AsyncClient = client
 
     def speaks(self, protocol: str) -> bool:
-        return protocol in self.protocols
+        return protocol in self.chats
 
     def forget(self, protocol: str) -> None:
         """The server turned out not to speak a protocol."""
-        self.protocols.pop(protocol, None)
+        self.chats.pop(protocol, None)
 
-    async def ask(self, protocol: str, path: str, body: Body, raw: bytes) -> Answered:
-        """Send a request, the client's bytes where the model has the name that it said."""
+    async def ask(self, protocol: str, body: Body, raw: bytes) -> Answered:
+        """Send a chat: the client's own bytes, where it calls the model as the server does."""
         content = raw if body.get("model") == self.model else line({**body, "model": self.model})
-        return await self.send("POST", self.protocols[protocol] + path, content)
+        return await self.send("POST", self.chats[protocol], content)
 
     async def send(self, method: str, url: str, content: bytes | None = None) -> Answered:
         """Send a request. Raises ModelUnreachable, ReplyBroken."""
@@ -116,9 +119,11 @@ def _kept(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 def upstream_of(model: Model) -> Upstream | None:
     """The server of a model that has one."""
     if isinstance(model, Ollama):
-        protocols = {"ollama": model.host, "openai": model.host}
-        client = _client(model.transport())
-        return Upstream(model.host, model.name, protocols, client)
+        chats = {protocol.name: model.host + protocol.path for protocol in (OPENAI, OLLAMA)}
+        return Upstream(model.host, model.name, chats, _client(model.transport()))
+    if isinstance(model, OpenAI):
+        chats = {OPENAI.name: model.chat_url}
+        return Upstream(model.url, model.name, chats, _client(model.transport()))
     return None
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from azent.log import call_count, key_of, pending, repeats, replies_of, signature, turn_of
 from azent.messages import Call, Correction, Log, Note, Problem, Reply, Result
-from azent.request import Terms
+from azent.request import Terms, choice_now
 from azent.scope import narrows
-from azent.step.next import choice_now
+from azent.step.hold import held_calls, held_reply
 from azent.typed import read_value
 
 REFUSED = "the user did not allow this call"
@@ -23,7 +23,7 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     meets the terms' `until` ends the turn.
     """
     turn = turn_of(log)
-    reply = _judged(reply, turn, terms)
+    reply = _judged(held_reply(reply, log, terms), turn, terms)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _meets(reply, terms.until):
         over = [
@@ -65,7 +65,7 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
     before = {key_of(call) for call in made}
     return tuple(
         call
-        for call in to_run(_numbered(certain, call_count(log)), terms)
+        for call in to_run(_numbered(held_calls(certain, log, terms), call_count(log)), terms)
         if call.tool in may_begin
         and choice in ("auto", "required", call.tool)
         and key_of(call) not in before

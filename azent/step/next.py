@@ -10,8 +10,8 @@ from azent.errors import BadReply
 from azent.log import failures, note_in, pending, repeats, replies_of, rounds, signature, turn_of
 from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
 from azent.reply import narrowing_schema, reply_schema
-from azent.request import Terms, messages_for
-from azent.scope import narrowing_due, narrows, scope_of
+from azent.request import Terms, choice_now, messages_for
+from azent.scope import Scope, narrowing_due, narrows, scope_of
 from azent.typed import read_value
 
 
@@ -67,7 +67,7 @@ def next_step(log: Log, terms: Terms) -> Step:
         return Run(waiting)
     if failures(turn) > terms.repairs:
         raise _gave_up(log, turn)
-    move = _next_move(turn, terms)
+    move = _next_move(log, terms)
     if move is None:
         return Done(answer_of(log, terms))
     if note := shrink(log, terms, move):
@@ -79,17 +79,18 @@ def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     messages = messages_for(log, terms, move)
     fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
     shown = terms.typed is None
-    return Ask(messages, _format(turn_of(log), terms, move), move, fitted, shown)
+    return Ask(messages, _format(log, terms, move), move, fitted, shown)
 
 
-def _next_move(turn: Log, terms: Terms) -> Move | None:
+def _next_move(log: Log, terms: Terms) -> Move | None:
     """The move to make, or None where the turn is over."""
+    turn = turn_of(log)
     first: Move = "decide" if terms.prompts.turn == "decide-answer" else "single"
     if (note := note_in(turn, "stopped")) and note.text in AT_ONCE:
         return None
     replies = replies_of(turn)
     if all(map(narrows, replies)):
-        return _first_move(turn, terms, first)
+        return _first_move(log, terms, first)
     last = replies[-1]
     if _is_answer(last, terms):
         return None
@@ -100,11 +101,16 @@ def _next_move(turn: Log, terms: Terms) -> Move | None:
     return first if _is_forced(turn, terms) or not stop_reason(turn, terms) else "answer"
 
 
-def _first_move(turn: Log, terms: Terms, first: Move) -> Move:
+def _first_move(log: Log, terms: Terms, first: Move) -> Move:
     """The move of a turn in which nothing was decided yet; no call where no function is left."""
-    if not _may_call(turn, terms) or not scope_of(turn, terms.specs).specs:
+    turn = turn_of(log)
+    if not _may_call(turn, terms) or not _scope(log, terms).specs:
         return "answer"
     return narrowing_due(turn, terms.prompts, choice_now(turn, terms)) or first
+
+
+def _scope(log: Log, terms: Terms) -> Scope:
+    return scope_of(log, terms.specs, terms.prompts, choice_now(turn_of(log), terms))
 
 
 def _is_answer(reply: Reply, terms: Terms) -> bool:
@@ -118,28 +124,21 @@ def _may_call(turn: Log, terms: Terms) -> bool:
     return bool(terms.specs) and choice_now(turn, terms) != "none"
 
 
-def choice_now(turn: Log, terms: Terms) -> str:
-    """The choice of tools that holds now: what was asked for holds until something was called."""
-    since = replies_of(turn)[terms.past :]
-    made = any(reply.calls and not reply.problem for reply in since)
-    return "auto" if made else terms.choice
-
-
 def _is_forced(turn: Log, terms: Terms) -> bool:
     return choice_now(turn, terms) not in ("auto", "none")
 
 
-def _format(turn: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
+def _format(log: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
     if move == "answer":
         return terms.typed.held if terms.typed else terms.output
     if move == "single" or not terms.prompts.held:
         return None
-    scope = scope_of(turn, terms.specs)
+    scope = _scope(log, terms)
     if move == "choose" or move == "list":
         return narrowing_schema(move, scope.specs)
     return reply_schema(
         scope.specs,
-        choice_now(turn, terms),
+        choice_now(turn_of(log), terms),
         thought=terms.prompts.thought,
         least=scope.least if terms.parallel else min(scope.least, 1),
         most=scope.most if terms.parallel else 1,

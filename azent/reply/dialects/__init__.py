@@ -85,7 +85,9 @@ def _turn(text: str, at: int, terms: Terms) -> Block | None:
     if (other := _OTHER_SIDE.match(text, at)) is not None:
         return Block(other.end(), stop=True)
     own = _OWN_SIDE.match(text, at)
-    return Block(own.end()) if own and own.end() > at else None
+    if own is None:
+        return None
+    return Block(own.end(), open=terms.more and len(text) - own.end() < len("<|end_header_id|>"))
 
 
 def _marker(text: str, at: int, terms: Terms) -> Block | None:

@@ -17,7 +17,7 @@ from azent.reply.weigh import call_with, option, truncated
 _MARK = re.compile(r"([^<]{0,200}+)<\|(\w+)\|>")
 _BEGUN = re.compile(r"[^<]{0,200}+(?:<\|?\w*\|?)?\Z")
 _TO = re.compile(r"to=([\w.:/-]+)")
-_ENDINGS = re.compile(r"\s*(?:<\|(?:call|end|return)\|>)?")
+_ENDING = re.compile(r"\s*<\|(?:call|end|return)\|>")
 _UNTIL = re.compile(r"<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z")
 _REAL_HEADER = r"(?:analysis|commentary|final)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
 _THOUGHT_ENDS = (
@@ -82,8 +82,11 @@ def _call(text: str, at: int, recipient: str, terms: Terms) -> Block:
     if text[begin] != "{":
         return _unread(text, begin, name, terms)
     block = call_with(name, text, begin, terms)
-    ending = _ENDINGS.match(text, block.end)
-    return replace(block, end=ending.end()) if ending and not block.open else block
+    ending = _ENDING.match(text, block.end)
+    if ending is not None:
+        return replace(block, end=ending.end())
+    unsure = terms.more and len(text) - block.end < len("\n<|return|>")
+    return replace(block, open=block.open or unsure)
 
 
 def _unread(text: str, at: int, name: str, terms: Terms) -> Block:

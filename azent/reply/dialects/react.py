@@ -26,7 +26,7 @@ def react(text: str, at: int, terms: Terms) -> Block | None:
     if (thought := _THOUGHT.match(text, at)) is not None:
         return _thought(text, thought.end(), terms)
     if (final := _FINAL.match(text, at)) is not None:
-        return Block(final.end())
+        return Block(final.end(), open=terms.more and final.end() >= len(text))
     action = _ACTION.match(text, at)
     return None if action is None else _action(text, action, terms)
 

@@ -26,6 +26,9 @@ _CLOSER = re.compile(
     rf"\s*(?:```)?\s*(?:[}}\])]\s*)*(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end|python_end)\|>"
     r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
 )
+_ANY_CLOSER = re.compile(rf"</(?:{_WORDS})>")
+_LONGEST_CLOSER = 40
+_SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w.:/-]{0,100})\s*(?::|\n)?\s*(?=\{)")
 _BETWEEN = re.compile(r"[\s,;]*+")
@@ -45,13 +48,13 @@ def tagged(text: str, at: int, terms: Terms) -> Block | None:
         return _empty(text, opener, terms)
     if block.open:
         return replace(block, end=len(text))
-    closer = _CLOSER.match(text, block.end)
-    if closer is None and terms.more and len(text) - block.end < 40:
-        return Block(len(text), open=True)
-    end = closer.end() if closer else block.end
+    closed = _closed(text, block, terms)
+    if closed.open:
+        return closed
+    end = closed.end
     if _in_a_sentence(text, opener.start(), end) and not opener.group().startswith(("<|", "[")):
         return Block(end, words=text[at:end])
-    return replace(block, end=end, wrapper=False)
+    return replace(closed, wrapper=False)
 
 
 def contents(text: str, at: int, terms: Terms) -> Block | None:
@@ -104,9 +107,9 @@ def _empty(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
         if not inner or terms.cut or resolved_tool(inner, terms.specs):
             return Block(len(text), problem=truncated(), open=True)
         return None
-    if terms.more and "\n" not in text[opener.end() :].strip() and len(text) - opener.end() < 200:
+    closer = _ANY_CLOSER.search(text, opener.end(), opener.end() + _SHORT)
+    if closer is None and terms.more and len(text) - opener.end() < _SHORT:
         return Block(len(text), open=True)
-    closer = re.compile(rf"</(?:{_WORDS})>").search(text, opener.end(), opener.end() + 2000)
     if closer is None or _in_a_sentence(text, opener.start(), closer.end()):
         return None
     message = "The call could not be read: there is neither a tool's name nor its input in it."
@@ -120,13 +123,20 @@ def _in_a_sentence(text: str, begin: int, end: int) -> bool:
     return runs_up and bool(_ON.match(text, end))
 
 
+def _closed(text: str, block: Block, terms: Terms) -> Block:
+    """The block with the closing tag behind it, if there is one."""
+    closer = _CLOSER.match(text, block.end)
+    if closer is not None:
+        return replace(block, end=closer.end())
+    return replace(block, open=terms.more and len(text) - block.end < _LONGEST_CLOSER)
+
+
 def bare_markup(text: str, at: int, terms: Terms) -> Block | None:
     """A call as markup without a tag around it."""
     for known in (markup.QWEN, markup.INVOKE, markup.KIMI):
         block = markup.markup_call(text, at, terms, known)
         if block is not None:
-            closer = None if block.open else _CLOSER.match(text, block.end)
-            return replace(block, end=closer.end()) if closer else block
+            return block if block.open else _closed(text, block, terms)
     if terms.more and ">" not in text[at:] and len(text) - at < 200:
         return Block(len(text), open=True)
     if ">" not in text[at:] and not text[at:].count("\n") and terms.cut:

@@ -31,7 +31,7 @@ MISTRAL = Tokens(
         r"\[TOOL_CALLS\]\s*(?P<name>[^\[\]{}<>\s]+?)\s*"
         r"(?:\[CALL_ID\]\s*[^\[\]{}\s]*\s*)?(?:\[ARGS\]\s*)?(?=\{)"
     ),
-    re.compile(r"\s*(?:\[/TOOL_CALLS\])?"),
+    re.compile(r"(?:\s*\[/TOOL_CALLS\])?"),
 )
 DEEPSEEK = Tokens(
     re.compile(
@@ -72,7 +72,7 @@ def token_call(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -
     if block.open or block.problem is not None:
         return block
     tail = tokens.tail.match(text, block.end)
-    if tail is not None:
+    if tail is not None and tail.group():
         return replace(block, end=tail.end())
     if terms.more and len(text) - block.end < 40:
         return Block(len(text), open=True)

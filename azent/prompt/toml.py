@@ -1,0 +1,90 @@
+"""Reading a `set.toml`: each setting is checked against the field that bears its name."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from azent.errors import PromptError
+from azent.prompt.text import read_text
+from azent.prompt.value import PromptSet, WordRules
+
+_NO_SETTINGS = {"name", "texts", "folder"}  # the fields that no setting gives
+_IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def read_settings(file: Path) -> dict[str, Any]:
+    """The settings in a `set.toml`, checked. Raises PromptError that names file and line."""
+    body = read_text(file).body
+    try:
+        given = tomllib.loads(body)
+    except tomllib.TOMLDecodeError as error:
+        said, line = _said_and_line(str(error))
+        raise PromptError(f"{file}:{line or body.count(chr(10)) + 1}: {said}") from error
+    return {name: _setting(name, value, file, body) for name, value in given.items()}
+
+
+def line_of(name: str, body: str) -> int:
+    """The line on which a setting or a table begins."""
+    starts = re.compile(rf"\s*\[?[\"']?{re.escape(name)}\b")
+    lines = enumerate(body.split("\n"), start=1)
+    return next((number for number, line in lines if starts.match(line)), 1)
+
+
+def _said_and_line(message: str) -> tuple[str, str]:
+    """What is wrong, and on which line (none: at the end): tomllib puts both into one sentence."""
+    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message)
+    return (found[1], found[2] or "") if found else (message, "1")
+
+
+def _setting(name: str, value: Any, file: Path, body: str) -> Any:
+    place = f"{file}:{line_of(name, body)}"
+    kind = _kind_of(name, PromptSet, place)
+    if kind is WordRules:
+        return _rules(value, file, body)
+    if get_origin(kind) is not tuple:
+        return _checked(value, kind, f"{place}: {name} is")
+    if not isinstance(value, list):
+        raise PromptError(f"{place}: {name} is {value!r}, and must be a list")
+    each = get_args(kind)[0]
+    return tuple(_checked(item, each, f"{place}: {name} has") for item in value)
+
+
+def _rules(value: Any, file: Path, body: str) -> WordRules:
+    """The table [words]."""
+    if not isinstance(value, dict):
+        place = f"{file}:{line_of('words', body)}"
+        raise PromptError(f"{place}: words is {value!r}, and must be a table, [words]")
+    places = {name: f"{file}:{line_of(name, body)}" for name in value}
+    kinds = {name: _kind_of(name, WordRules, places[name]) for name in value}
+    return WordRules(
+        **{n: _checked(each, kinds[n], f"{places[n]}: {n} is") for n, each in value.items()}
+    )
+
+
+def _kind_of(name: str, table: type, place: str) -> Any:
+    """The kind of a setting: the hint of the field that bears its name."""
+    hints = _hints(table)
+    if name not in hints:
+        hint = f"Settings: {', '.join(hints)}."
+        raise PromptError(f"{place}: there is no setting {name!r}", hint)
+    return hints[name]
+
+
+@cache
+def _hints(table: type) -> dict[str, Any]:
+    return {name: hint for name, hint in get_type_hints(table).items() if name not in _NO_SETTINGS}
+
+
+def _checked(value: Any, kind: Any, place: str) -> Any:
+    """The value, if it is of the kind; choices are named where it is not among them."""
+    choices = get_args(kind)
+    if kind is float and type(value) is int:
+        return float(value)
+    if value in choices or (not choices and type(value) is kind):
+        return value
+    wanted = " or ".join(map(repr, choices)) or _IN_WORDS[kind]
+    raise PromptError(f"{place} {value!r}, and must be {wanted}")

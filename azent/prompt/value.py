@@ -1,0 +1,69 @@
+"""What a prompt set is: texts, and settings that a `set.toml` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from azent.prompt.examples import Kind
+from azent.prompt.text import Text
+from azent.schema import Style
+
+Narrowing: TypeAlias = Literal["choose", "list"]
+
+
+@dataclass(frozen=True, slots=True)
+class WordRules:
+    """What the words of a question decide without the model (`azent.words`); the table `[words]`.
+
+    `decline`: no call is asked for where the question shares no word with any function; `always`:
+    where it shares one, at least one call is. `nearest`: so many of the nearest functions are
+    offered, 0 for all; only the nearest one, where it leads by `lead`. `joins`: from so many
+    joining words on several calls are asked for, 0 for never: at least as many as there are
+    functions that score `mentioned` times the best one; all that score `near` times the best are
+    offered. `grounded`: a call is not made whose required inputs were not said. `given`: optional
+    inputs that were not said are left out.
+    """
+
+    decline: bool = False
+    always: bool = False
+    nearest: int = 0
+    lead: float = 1.0
+    joins: int = 0
+    near: float = 0.2
+    mentioned: float = 0.3
+    grounded: bool = False
+    given: bool = False
+
+
+NO_RULES = WordRules()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    """The texts and settings by which a model is asked.
+
+    `turn` is "decide-answer" (calls are asked for first, then plain words) or "single" (both in one
+    reply). `decide` is what is asked before the calls are, in requests of their own: "choose", a
+    yes or no for each function; "list", the separate things asked for. `held` holds decisions to a
+    JSON schema by the server. `functions` is how tools are shown. `thought` asks for a thought
+    before the calls. `examples` are the kinds of examples that are made of the user's own tools:
+    "one" call, "two", "none", "near" (a near miss). `words` is what needs no model. `models` are
+    patterns of the names of models that the set suits. `folder` is where it was read.
+    """
+
+    name: str
+    texts: Mapping[str, Text]
+    description: str = ""
+    turn: Literal["decide-answer", "single"] = "decide-answer"
+    decide: tuple[Narrowing, ...] = ()
+    held: bool = True
+    functions: Style = "python"
+    thought: bool = False
+    examples: tuple[Kind, ...] = ()
+    language: str = "en"
+    models: tuple[str, ...] = ()
+    words: WordRules = NO_RULES
+    folder: Path | None = field(default=None, compare=False)

@@ -1,0 +1,70 @@
+"""Calls held against what was said, where the rules of a prompt set ask for it (`azent.words`).
+
+A small model that is asked for a call makes one, with inputs that nobody gave. Such a call is not
+made, and an optional input that nobody gave is left out. Only for the first decision of a question,
+as long as the caller does not demand a call: later ones go by results, which a model may add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from azent.log import key_of, turn_of
+from azent.messages import Call, Log, Question, Reply
+from azent.request import Terms, choice_now
+from azent.scope import is_first
+from azent.words import grounded, is_foreign, without_invented
+
+
+def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...]:
+    """The calls that what was said bears out, without inputs that nobody gave."""
+    if not _is_asked(log, terms):
+        return tuple(calls)
+    said = _said(log, terms)
+    held = (_held(call, said, terms) for call in calls)
+    return _once(tuple(call for call in held if call is not None), terms)
+
+
+def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
+    """A reply with its calls so held; its repairs tell which were left out."""
+    calls = held_calls(reply.calls, log, terms)
+    if calls == reply.calls:
+        return reply
+    left = {call.tool for call in reply.calls} - {call.tool for call in calls}
+    notes = [f"a call of {name} was left out: its input was not said" for name in sorted(left)]
+    return replace(reply, calls=calls, repairs=(*reply.repairs, *notes))
+
+
+def _is_asked(log: Log, terms: Terms) -> bool:
+    rules, turn = terms.prompts.words, turn_of(log)
+    if not (rules.grounded or rules.given) or choice_now(turn, terms) != "auto":
+        return False
+    questions = [message.text for message in turn if isinstance(message, Question)]
+    return is_first(turn) and not any(map(is_foreign, questions))
+
+
+def _said(log: Log, terms: Terms) -> str:
+    """All that was said: the system text, questions, answers, results."""
+    texts = (getattr(message, "text", "") for message in log)
+    return "\n".join([terms.system, *texts])
+
+
+def _held(call: Call, said: str, terms: Terms) -> Call | None:
+    spec = terms.specs.get(call.tool)
+    if call.problem or spec is None:
+        return call
+    rules, parameters = terms.prompts.words, spec.get("parameters") or {}
+    if rules.grounded and not grounded(call.tool_input, parameters, said):
+        return None
+    if not rules.given:
+        return call
+    return replace(call, tool_input=without_invented(call.tool_input, parameters, said))
+
+
+def _once(calls: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
+    """The calls without doubles, which a model makes to fill up the number that it is held to."""
+    kept: dict[object, Call] = {}
+    for number, call in enumerate(calls):
+        kept.setdefault(number if call.tool in terms.repeatable else key_of(call), call)
+    return tuple(kept.values())

@@ -1,0 +1,29 @@
+"""What the words of a question tell of the calls that it takes, before any model is asked. Pure.
+
+    nearness(question, specs)    which functions it shares words with, and how strongly
+    wanted(question, ...)        how many calls it asks for, by its joining words
+    said(value, text)            whether a value can be found in a text
+    grounded, without_invented   the inputs of a call, held against the text
+
+Small models decline badly and count badly, but both show in the words. Words are compared by how
+they begin, which suits languages that write spaces and endings; a question in another script is
+left to the model (`is_foreign`).
+"""
+
+from __future__ import annotations
+
+from azent.words.ground import grounded, said, without_invented
+from azent.words.near import Near, nearness
+from azent.words.plain import is_foreign
+from azent.words.want import Wanted, wanted
+
+__all__ = [
+    "Near",
+    "Wanted",
+    "grounded",
+    "is_foreign",
+    "nearness",
+    "said",
+    "wanted",
+    "without_invented",
+]

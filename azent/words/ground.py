@@ -1,0 +1,116 @@
+"""Whether what a call says was said before: a model with nothing to go by invents its inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from azent.words.plain import same
+
+FIGURE = re.compile(r"\d+(?:\.\d+)?")
+GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+NUMBERS = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30,
+    "hundred": 100, "thousand": 1000, "million": 1e6, "half": 0.5, "quarter": 0.25, "first": 1,
+    "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7, "double": 2,
+    "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2, "year": 1,
+    "day": 1, "month": 1,
+}  # fmt: skip
+# A number may stand in another unit: percent, thousands, minutes, hours, months, days.
+FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
+
+
+def said(value: Any, text: str) -> bool | None:
+    """Is a value found in a text, in some form? None where that cannot be told."""
+    if value is None or isinstance(value, bool) or value == "":
+        return None
+    if isinstance(value, int | float):
+        return _number_said(value, text)
+    if isinstance(value, str):
+        return _text_said(value, text)
+    return _most(said(each, text) for each in _inside(value))
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value
+
+
+def _most(verdicts: Iterable[bool | None]) -> bool | None:
+    told = [verdict for verdict in verdicts if verdict is not None]
+    return sum(told) * 2 >= len(told) if told else None
+
+
+def _number_said(value: float, text: str) -> bool:
+    wanted = abs(float(value))
+    products = (number * factor for number in _numbers(text) for factor in FACTORS)
+    return any(abs(wanted - each) <= 1e-6 * max(1.0, abs(each)) for each in products)
+
+
+def _numbers(text: str) -> set[float]:
+    words = {float(NUMBERS[w]) for w in re.findall(r"[a-z]+", text.lower()) if w in NUMBERS}
+    figures = [*FIGURE.findall(text), *GROUPED.findall(text)]
+    return words | {float(figure.replace(",", "")) for figure in figures}
+
+
+def _text_said(value: str, text: str) -> bool:
+    if value.strip().lower() in text.lower():
+        return True
+    own = [word for word in re.findall(r"\w+", value.lower()) if len(word) > 1]
+    theirs = set(re.findall(r"\w+", text.lower()))
+    if not own or any(same(word, other) for word in own for other in theirs):
+        return True
+    return any(digits in text for digits in re.findall(r"\d{2,}", value))
+
+
+def grounded(tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text: str) -> bool:
+    """Are all inputs that a function requires found in the text, as far as that can be told?
+
+    Choices, switches and defaults stand in the schema, so they need not be in the text.
+    """
+    properties, required = _of(parameters)
+    told = [
+        said(value, text)
+        for name, value in tool_input.items()
+        if name in required and not _is_given(value, properties.get(name))
+    ]
+    return all(verdict is not False for verdict in told)
+
+
+def _is_given(value: Any, schema: Any) -> bool:
+    """Does the schema itself give the value?"""
+    if not isinstance(schema, Mapping):
+        return False
+    return "enum" in schema or schema.get("type") == "boolean" or _is_default(value, schema)
+
+
+def _is_default(value: Any, schema: Mapping[str, Any]) -> bool:
+    return "default" in schema and schema["default"] == value
+
+
+def without_invented(
+    tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text: str
+) -> dict[str, Any]:
+    """The inputs without optional ones that the text does not give, and those at their default."""
+    properties, required = _of(parameters)
+    return {
+        name: value
+        for name, value in tool_input.items()
+        if name in required or _is_meant(value, properties.get(name), text)
+    }
+
+
+def _is_meant(value: Any, schema: Any, text: str) -> bool:
+    if not isinstance(schema, Mapping):
+        return True
+    if _is_default(value, schema):
+        return False
+    if isinstance(value, list | dict):
+        return bool(value) and said(value, text) is not False
+    return isinstance(value, bool) or bool(said(value, text))
+
+
+def _of(parameters: Mapping[str, Any]) -> tuple[Mapping[str, Any], Iterable[str]]:
+    properties = parameters.get("properties")
+    return (properties if isinstance(properties, Mapping) else {}), parameters.get("required") or ()

@@ -1,0 +1,96 @@
+"""Which functions a question is near to: how many of its words they share, and how rare these are.
+
+A word in a function's name counts more than one in its description, and that more than one in the
+description of an input. A word that all functions share tells little about which one is meant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from azent.messages import Spec, Specs
+from azent.words.plain import by_beginning, content_words, question_words, same
+
+IN_NAME, IN_DESCRIPTION, ELSEWHERE = 2.0, 1.0, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """How near a question is to each function, by name; `shared`, the most words in common."""
+
+    scores: Mapping[str, float]
+    shared: int
+
+
+Words: TypeAlias = Mapping[str, list[str]]  # by how they begin
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The words of a function."""
+
+    name: Words
+    description: Words
+    anywhere: Words
+
+
+def nearness(question: str, specs: Specs) -> Near:
+    """How near a question is to each function."""
+    asked = by_beginning(sorted(question_words(question)))
+    known = {name: _known(spec) for name, spec in specs.items()}
+    scores = {name: _share_of_name(asked, words) for name, words in known.items()}
+    shared = dict.fromkeys(specs, 0)
+    for word in _all(asked):
+        weights = {name: _weight(word, words) for name, words in known.items()}
+        having = [name for name, weight in weights.items() if weight]
+        for name in having:
+            shared[name] += 1
+            scores[name] += weights[name] * math.log(1 + len(specs) / len(having))
+    return Near(scores, max(shared.values(), default=0))
+
+
+def _weight(word: str, known: _Known) -> float:
+    """How much a word in common counts; 0 where it is not in common."""
+    described = _among(word, known.description)
+    elsewhere = not described and _among(word, known.anywhere)
+    return IN_NAME * _among(word, known.name) + IN_DESCRIPTION * described + ELSEWHERE * elsewhere
+
+
+def _share_of_name(asked: Words, known: _Known) -> float:
+    """How much of a function's name is in the question."""
+    name = _all(known.name)
+    return sum(_among(word, asked) for word in name) / max(1, len(name))
+
+
+def _among(word: str, words: Words) -> bool:
+    return any(same(word, other) for other in words.get(word[:3], ()))
+
+
+def _all(words: Words) -> list[str]:
+    return [word for alike in words.values() for word in alike]
+
+
+def _known(spec: Spec) -> _Known:
+    name = str(spec["name"]).replace(".", " ")
+    description = str(spec.get("description", ""))
+    texts = [name, description, *_texts(spec.get("parameters") or {})]
+    return _Known(*map(_words, (name, description, " ".join(texts))))
+
+
+def _words(text: str) -> Words:
+    return by_beginning(sorted(content_words(text)))
+
+
+def _texts(schema: Any) -> Iterator[str]:
+    """Names, descriptions and choices of all that a schema holds."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    for name, part in (properties or {}).items():
+        yield name
+        if isinstance(part, Mapping):
+            yield str(part.get("description", ""))
+            yield from map(str, part.get("enum", ()))
+            yield from _texts(part)
+            yield from _texts(part.get("items"))

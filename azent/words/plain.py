@@ -1,0 +1,78 @@
+"""Words that carry meaning, and when two of them are the same one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+FOREIGN_SHARE = 0.2  # of letters beyond Latin ones
+LATIN = 0x250
+HUMP = re.compile(r"([a-z])([A-Z])")
+WORD = re.compile(r"[A-Za-z]{3,}")
+# In questions and descriptions of every kind, so that they tell nothing.
+COMMON = """
+the and for with from into about over under between per then than this that these those what
+which who whom whose how when where why are was were been can could will would should does did
+you your our its also please help find get give show tell want need like know let make made
+using use used given based provide retrieve returns return calculate calculates function
+specific specified value values user users request information details data list all any some
+many much have has had there their them they she his her not yes one two three first second
+system current api string number integer name type optional default format true false etc
+within each only more most new other such particular following without out off via way time day
+date take set run thank thanks hello hey lets going looking look able check see come don
+"""
+EMPTY = frozenset(COMMON.split())
+# What signs stand for, where they stand between or beside figures.
+SIGNS = {
+    "+": "add sum plus addition",
+    "*": "multiply product multiplication",
+    "×": "multiply product multiplication",
+    "/": "divide division quotient",
+    "^": "power exponent",
+    "%": "percent percentage",
+    "$": "dollar price money currency",
+    "€": "euro price money currency",
+    "°": "degrees temperature weather",
+}
+BETWEEN_FIGURES = re.compile(r"\d\s*\)*\s*([*+/^×])\s*\(*\s*\d")
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that carry meaning, in small letters; names are taken apart."""
+    spaced = HUMP.sub(r"\1 \2", text).replace("_", " ")
+    return frozenset(word.lower() for word in WORD.findall(spaced)) - EMPTY
+
+
+def question_words(question: str) -> frozenset[str]:
+    """The same for a question, with what its signs stand for."""
+    signs = {sign for sign in "%$€°" if sign in question} | set(BETWEEN_FIGURES.findall(question))
+    return content_words(question) | content_words(" ".join(SIGNS[sign] for sign in signs))
+
+
+def same(one: str, other: str) -> bool:
+    """Are two words forms of one: movie and movies, divide and division, sign and signing?"""
+    if one == other:
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    if len(shorter) < 4:
+        return longer == shorter + "s"
+    begin = _common_beginning(shorter, longer)
+    return begin >= max(4, len(shorter) - 2, 0.6 * len(longer))
+
+
+def by_beginning(words: Iterable[str]) -> dict[str, list[str]]:
+    """Words by their first three letters: those that are the same begin alike."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        found.setdefault(word[:3], []).append(word)
+    return found
+
+
+def _common_beginning(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def is_foreign(text: str) -> bool:
+    """Is a text in a script whose words are not told apart here?"""
+    return sum(ord(letter) > LATIN for letter in text) > FOREIGN_SHARE * len(text)

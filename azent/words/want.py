@@ -1,0 +1,47 @@
+"""How many calls a question asks for, by the words that join its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+MOST = 8
+JOINING = re.compile(
+    r"\b(and|also|additionally|then|finally|after that|plus|as well as|both|respectively|another"
+    r"|second|third|next|lastly|followed by|each)\b",
+    re.IGNORECASE,
+)
+ORDINALS = {
+    "second": 2,
+    "secondly": 2,
+    "2nd": 2,
+    "third": 3,
+    "thirdly": 3,
+    "3rd": 3,
+    "fourth": 4,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many calls are asked for, at least and at most."""
+
+    least: int
+    most: int
+
+
+def wanted(question: str, scores: Mapping[str, float], joins: int, mentioned: float) -> Wanted:
+    """One call where nothing is joined; several from so many joining words on.
+
+    Then at least as many as there are functions with a score of `mentioned` times the best one, and
+    as the highest ordinal says.
+    """
+    found = len(JOINING.findall(question))
+    if found < joins:
+        return Wanted(1, MOST if found else 1)
+    best = max(scores.values(), default=0.0)
+    near = sum(score >= mentioned * best for score in scores.values()) if best else 1
+    said = max((ORDINALS.get(word, 1) for word in re.findall(r"\w+", question.lower())), default=1)
+    least = max(2, near, said)
+    return Wanted(least, max(MOST, least))

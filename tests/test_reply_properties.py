@@ -1,0 +1,209 @@
+"""What must hold for every text: nothing raises, cutting changes nothing, values come through."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from azent.messages import Call, Reply, Specs
+from azent.reply import Reader, WordsReader, read, read_words
+from azent.validate import checked
+
+SPECS: Specs = {
+    "get_weather": {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "string"},
+                "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+            },
+            "required": ["city"],
+        },
+    },
+    "add": {
+        "name": "add",
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+            "required": ["a", "b"],
+        },
+    },
+    "now": {"name": "now", "parameters": {"type": "object", "properties": {}}},
+    "store": {
+        "name": "store",
+        "parameters": {"type": "object", "properties": {"value": {}}, "required": ["value"]},
+    },
+}
+
+# What replies are made of, to be thrown together: markers, calls, damage and prose.
+FRAGMENTS = [
+    '{"tools":[{"tool":"now","tool_input":{}}]}',
+    '{"tool": "add", "tool_input": {"a": 1, "b": 2}}',
+    "{'tool': 'get_weather', 'tool_input': {'city': 'O\\'Brien'}}",
+    '{"name": "add", "arguments": {"a": "1", "b": 2}}',
+    '{"tools": [',
+    '{"tool": "add", "tool_input": {"a": 1, "b',
+    '{"a": 1}',
+    "[now()]",
+    'get_weather(city="Oslo")',
+    'print(get_weather(city="Oslo"))',
+    "```json\n",
+    "```\n",
+    "```",
+    "~~~",
+    "<tool_call>",
+    "</tool_call>",
+    "<think>",
+    "</think>",
+    "<function=add>\n<parameter=a>\n1\n</parameter>\n<parameter=b>\n2\n</parameter>\n</function>",
+    "<tool_call>now</tool_call>",
+    "<now/>",
+    "<get_weather><city>Oslo</city></get_weather>",
+    '[TOOL_CALLS]add[ARGS]{"a": 1, "b": 2}',
+    "[TOOL_CALLS]",
+    "[THINK]",
+    "[/THINK]",
+    '<|tool_call>call:get_weather{city:<|"|>Oslo<|"|>}<tool_call|>',
+    "<|channel|>analysis<|message|>",
+    "<|channel|>final<|message|>",
+    "<|start|>assistant<|channel|>commentary to=functions.now <|constrain|>json<|message|>{}",
+    "<|end|>",
+    "<|im_end|>",
+    "<|im_start|>user\n",
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    '<｜DSML｜invoke name="now">\n</｜DSML｜invoke>',
+    "Thought: I need it\n",
+    'Action: get_weather\nAction Input: {"city": "Oslo"}\n',
+    "Observation: 3\n",
+    "Tool result: 3\n",
+    "Final Answer: ",
+    "I will not run ",
+    "Here it is: ",
+    "It is 4. ",
+    "> ",
+    "- ",
+    "\n",
+    "\n\n",
+    " ",
+    "{",
+    "}",
+    "]",
+    '"',
+    "\\",
+    "`",
+    ":",
+    "<",
+    "é…“”",
+    "\ufeff",
+]
+texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=9).map("".join)
+reasons = st.sampled_from(["stop", "length"])
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    """The text in pieces, cut at these places."""
+    marks = sorted(place % (len(text) + 1) for place in places)
+    return [text[a:b] for a, b in zip([0, *marks], [*marks, len(text)], strict=True)]
+
+
+def streamed(reader: Reader | WordsReader, pieces: list[str], reason: str) -> tuple[Reply, str]:
+    """The reply of a reader that was fed these pieces, and all words that it handed out."""
+    shown = ""
+    for piece in pieces:
+        assert reader.feed(piece) == []
+        shown += reader.words()
+    reply = reader.close(reason)
+    return reply, shown + reader.words()
+
+
+@settings(max_examples=400, deadline=None)
+@given(texts, reasons, st.lists(st.integers(0, 10_000), max_size=8))
+def test_any_cut_reads_like_the_whole(text: str, reason: str, places: list[int]) -> None:
+    whole = read(text, SPECS, done_reason=reason)
+    reply, _ = streamed(Reader(SPECS), cut(text, places), reason)
+    assert reply == whole
+    reply, _ = streamed(Reader(SPECS), list(text), reason)
+    assert reply == whole
+
+
+@settings(max_examples=400, deadline=None)
+@given(texts.filter(lambda text: "</think>" not in text and "[/THINK]" not in text), reasons)
+def test_the_words_shown_are_the_text(text: str, reason: str) -> None:
+    reply, shown = streamed(Reader(SPECS), list(text), reason)
+    assert shown.strip() == reply.text
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, reasons, st.lists(st.integers(0, 10_000), max_size=8))
+def test_an_answer_is_never_searched_for_calls(text: str, reason: str, places: list[int]) -> None:
+    whole = read_words(text, done_reason=reason)
+    reply, _ = streamed(WordsReader(), cut(text, places), reason)
+    assert reply == whole
+    assert reply.calls == ()
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, reasons)
+def test_only_registered_names_are_legal(text: str, reason: str) -> None:
+    reply = read(text, SPECS, done_reason=reason)
+    assert all(call.tool in SPECS for call in reply.calls if call.problem is None)
+    assert reply.raw == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200), reasons)
+def test_no_text_raises(text: str, reason: str) -> None:
+    read(text, SPECS, done_reason=reason)
+    read_words(text, done_reason=reason)
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words
+values = st.recursive(
+    scalars.filter(lambda value: value not in (float("inf"), float("-inf"))),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("shape", ["plain", "fenced", "tagged", "named"])
+@settings(max_examples=120, deadline=None)
+@given(values)
+def test_valid_json_comes_through_exactly(shape: str, value: Any) -> None:
+    call = {"tool": "store", "tool_input": {"value": value}}
+    text = {
+        "plain": json.dumps({"tools": [call]}),
+        "fenced": f"Sure:\n```json\n{json.dumps([call], indent=2, ensure_ascii=False)}\n```",
+        "tagged": f"<tool_call>\n{json.dumps(call)}\n</tool_call>",
+        "named": json.dumps({"name": "store", "arguments": json.dumps({"value": value})}),
+    }[shape]
+    reply = read(text, SPECS)
+    assert [each.tool_input for each in reply.calls] == [{"value": value}]
+    assert repr(reply.calls[0].tool_input) == repr({"value": value})
+    assert (reply.problem, reply.calls[0].problem) == (None, None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers())
+def test_coercion_of_integers_loses_nothing(number: int) -> None:
+    there, _ = checked(Call("add", {"a": str(number), "b": float(number % 1000)}), SPECS)
+    assert there.tool_input == {"a": number, "b": number % 1000}
+    assert type(there.tool_input["b"]) is int
+    back, _ = checked(Call("get_weather", {"city": number}), SPECS)
+    assert back.tool_input == {"city": str(number)}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text())
+def test_strings_stay_as_they_were_written(text: str) -> None:
+    call, bent = checked(Call("get_weather", {"city": text}), SPECS)
+    encodable = text.encode("utf-8", "ignore").decode() == text
+    assert call.tool_input == {"city": text}
+    assert (call.problem is None, bent) == (encodable, ())

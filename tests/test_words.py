@@ -1,0 +1,344 @@
+"""What the words of a question tell: which functions, how many calls, which inputs were said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import azent
+from azent import prompt
+from azent.log import turn_of
+from azent.messages import Log, Question, Reply, Result
+from azent.models import Scripted
+from azent.prompt import PromptSet, WordRules
+from azent.request import Terms
+from azent.scope import Scope, scope_of
+from azent.step import Ask, early, next_step
+from azent.words import grounded, is_foreign, nearness, said, wanted, without_invented
+from azent.words.plain import content_words, question_words, same
+from tests.test_prompt import write_set
+
+
+def weather(city: str, unit: str = "celsius") -> str:
+    """Get the current weather of a city."""
+    return city + unit
+
+
+def forecast(city: str, days: int) -> str:
+    """Get the forecast of the weather for some days."""
+    return f"{city}{days}"
+
+
+def multiply(a: float, b: float) -> float:
+    """Multiply two numbers."""
+    return a * b
+
+
+def add(a: float, b: float) -> float:
+    """Add two numbers."""
+    return a + b
+
+
+SPECS = {f.__name__: azent.function_to_json(f) for f in (weather, forecast, multiply, add)}
+RULES = WordRules(decline=True, always=True, nearest=2, joins=2, grounded=True, given=True)
+CALL = '{"tools": [{"tool": "weather", "tool_input": {"city": "Oslo"}}]}'
+
+
+def set_of(rules: WordRules = RULES) -> PromptSet:
+    return replace(prompt.load("default"), words=rules)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("movie", "movies", True),
+        ("divide", "division", False),
+        ("multiply", "multiplying", True),
+        ("sign", "signing", False),
+        ("tax", "taxes", False),
+        ("car", "cars", True),
+        ("car", "care", False),
+        ("weather", "whether", False),
+        ("calculate", "calculator", True),
+    ],
+)
+def test_forms_of_a_word(one: str, other: str, alike: bool) -> None:
+    assert same(one, other) == same(other, one) == alike
+
+
+@given(st.text(st.characters(categories=["Ll"]), min_size=1))
+def test_a_word_is_itself(word: str) -> None:
+    assert same(word, word)
+
+
+def test_names_are_taken_apart_and_empty_words_left_out() -> None:
+    assert content_words("getUserBalance of the account_id") == {"balance", "account"}
+
+
+@pytest.mark.parametrize(
+    ("question", "word", "there"),
+    [
+        ("What is (2123 + 2321) * 312?", "multiply", True),
+        ("What is 2+3?", "sum", True),
+        ("either/or", "divide", False),
+        ("a * b", "multiply", False),
+        ("How much is $5 in euro?", "currency", True),
+    ],
+)
+def test_signs_are_words(question: str, word: str, there: bool) -> None:
+    assert (word in question_words(question)) is there
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ("What is the weather?", False),
+        ("北京今天天气怎么样？", True),
+        ("Wie heißt du?", False),
+        ("", False),
+    ],
+)
+def test_other_scripts(text: str, foreign: bool) -> None:
+    assert is_foreign(text) is foreign
+
+
+@pytest.mark.parametrize(
+    ("question", "nearest"),
+    [
+        ("What is the weather like in Oslo?", "weather"),
+        ("The forecast for the next three days, please", "forecast"),
+        ("What is 17 * 23?", "multiply"),
+        ("What is 17 + 23?", "add"),
+    ],
+)
+def test_the_nearest_function(question: str, nearest: str) -> None:
+    scores = nearness(question, SPECS).scores
+    assert max(scores, key=lambda name: scores[name]) == nearest
+
+
+@pytest.mark.parametrize("question", ["Who wrote Hamlet?", "", "Hello there!", "???"])
+def test_nothing_in_common(question: str) -> None:
+    assert nearness(question, SPECS).shared == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "least", "most"),
+    [
+        ("Weather in Oslo?", 1, 1),
+        ("Weather in Oslo and Rome?", 1, 8),
+        ("Weather in Oslo and also in Rome?", 2, 8),
+        ("First Oslo, second Rome, third Lima and then Paris", 3, 8),
+    ],
+)
+def test_how_many_calls(question: str, least: int, most: int) -> None:
+    count = wanted(question, {"weather": 1.0}, 2, 0.3)
+    assert (count.least, count.most) == (least, most)
+
+
+def test_functions_that_are_spoken_of_count() -> None:
+    assert wanted("this and that and more", {"a": 2, "b": 1, "c": 0.1}, 2, 0.3).least == 2
+    assert wanted("this and that and more", {"a": 2, "b": 1, "c": 1}, 2, 0.3).least == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "found"),
+    [
+        (5, "five apples", True),
+        (0.05, "at 5 %", True),
+        (2000, "two thousand, or 2,000", True),
+        (3, "the list 1,2,3", True),
+        (7200, "in 2 hours", True),
+        (17, "some apples", False),
+        (-5, "minus 5", True),
+        ("Oslo", "weather in oslo", True),
+        ("Oslo, Norway", "weather in Oslo", True),
+        ("2024-05-01", "on May 1st 2024", True),
+        ("Paris", "weather in Oslo", False),
+        ("", "anything", None),
+        (None, "anything", None),
+        (True, "anything", None),
+        (["Oslo", "Rome"], "Oslo and Rome", True),
+        (["Oslo", "Rome", "Lima"], "Oslo", False),
+        ({"city": "Oslo"}, "Oslo", True),
+        ([], "anything", None),
+    ],
+)
+def test_what_was_said(value: Any, text: str, found: bool | None) -> None:
+    assert said(value, text) is found
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(JSON, st.text(), JSON)
+def test_no_value_and_no_schema_raises(value: Any, text: str, schema: Any) -> None:
+    parameters = {"properties": {"p": schema}, "required": ["p"]}
+    assert grounded({"p": value}, parameters, text) in (True, False)
+    assert without_invented({"p": value}, parameters, text) == {"p": value}
+
+
+PARAMETERS = {
+    "properties": {
+        "city": {"type": "string"},
+        "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+        "days": {"type": "integer", "default": 3},
+        "loud": {"type": "boolean"},
+        "tags": {"type": "array"},
+    },
+    "required": ["city", "unit"],
+}
+
+
+@pytest.mark.parametrize(
+    ("tool_input", "held"),
+    [
+        ({"city": "Oslo", "unit": "celsius"}, True),
+        ({"city": "Paris", "unit": "celsius"}, False),
+        ({"unit": "fahrenheit"}, True),
+        ({"city": "Oslo", "unit": "celsius", "days": 99}, True),
+    ],
+)
+def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool) -> None:
+    assert grounded(tool_input, PARAMETERS, "Weather in Oslo") is held
+
+
+def test_optional_inputs_that_were_not_said_are_left_out() -> None:
+    full = {"city": "Paris", "days": 3, "loud": True, "tags": [], "more": 1}
+    kept = without_invented(full, PARAMETERS, "Weather in Oslo for 5 days")
+    assert kept == {"city": "Paris", "loud": True, "more": 1}
+    assert without_invented({"days": 5}, PARAMETERS, "for 5 days") == {"days": 5}
+
+
+# ---- what becomes of a decision ------------------------------------------------------------------
+
+
+def scope(question: str, rules: WordRules = RULES, *before: str, choice: str = "auto") -> Scope:
+    log = tuple(Question(text) for text in (*before, question))
+    return scope_of(log, SPECS, set_of(rules), choice)
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "least", "most"),
+    [
+        ("What is 17 * 23?", ["multiply"], 1, 1),
+        ("Who wrote Hamlet?", [], 0, None),
+        ("Weather in Oslo and also the forecast for Rome", ["weather", "forecast"], 2, 8),
+        ("北京今天天气怎么样？", list(SPECS), 0, None),
+    ],
+)
+def test_a_decision_is_narrowed_down(
+    question: str, names: list[str], least: int, most: int | None
+) -> None:
+    found = scope(question)
+    assert (list(found.specs), found.least, found.most) == (names, least, most)
+
+
+def test_without_rules_everything_is_open() -> None:
+    assert scope("Who wrote Hamlet?", WordRules()) == Scope(SPECS)
+
+
+def test_what_the_caller_demands_is_not_narrowed_down() -> None:
+    assert scope("Who wrote Hamlet?", choice="required") == Scope(SPECS)
+
+
+def test_earlier_questions_tell_what_it_is_about() -> None:
+    assert "weather" in scope("And in Rome?", RULES, "What is the weather in Oslo?").specs
+    assert scope("And in Rome?").specs == {}
+
+
+def test_no_request_is_made_where_nothing_is_in_common() -> None:
+    model = Scripted()
+    assert azent.select("Who wrote Hamlet?", [weather], model, prompts=set_of()).calls == ()
+    assert model.heard == []
+    agent = azent.Agent(Scripted("Shakespeare."), [weather], prompts=set_of())
+    assert agent.ask("Who wrote Hamlet?").text == "Shakespeare."
+
+
+def calls(question: str, reply: str, *functions: Any) -> list[Any]:
+    selected = azent.select(question, functions or [weather], Scripted(reply), prompts=set_of())
+    return [(call.tool, call.tool_input) for call in selected.calls]
+
+
+def test_calls_with_invented_inputs_are_not_made() -> None:
+    assert calls("What is the weather in Oslo?", CALL) == [("weather", {"city": "Oslo"})]
+    assert calls("How does weather come about?", CALL) == []
+
+
+def test_optional_inputs_and_doubles_are_left_out() -> None:
+    one = '{"tool": "weather", "tool_input": {"city": "Oslo", "unit": "kelvin"}}'
+    found = calls("The weather in Oslo and then and then?", f'{{"tools": [{one}, {one}]}}')
+    assert found == [("weather", {"city": "Oslo"})]
+
+
+def test_what_is_left_out_is_told() -> None:
+    reply = azent.select(
+        "How does weather come about?", [weather], Scripted(CALL), prompts=set_of()
+    )
+    assert reply.repairs == ("a call of weather was left out: its input was not said",)
+
+
+def test_later_decisions_are_free() -> None:
+    more = '{"tools": [{"tool": "add", "tool_input": {"a": 10, "b": 99}}]}'
+    model = Scripted(CALL, more, '{"tools": []}', "Done.")
+    answer = azent.Agent(model, [weather, add], prompts=set_of()).ask(
+        "What is the weather in Oslo?"
+    )
+    assert [call.tool for call in answer.calls] == ["weather", "add"]
+
+
+def test_what_begins_early_is_held_to_the_same() -> None:
+    terms = Terms(SPECS, set_of(), readonly=frozenset(SPECS))
+    log: Log = (Question("How does weather come about?"),)
+    certain = [azent.Call("weather", {"city": "Oslo"})]
+    assert early(log, certain, terms) == ()
+    assert early((Question("Weather in Oslo?"),), certain, terms)[0].tool_input == {"city": "Oslo"}
+
+
+def test_results_and_the_system_text_count_as_said() -> None:
+    before = (
+        Question("Where am I?"),
+        Reply(calls=(azent.Call("here", {}, id="1"),)),
+        Result("here", "Oslo", id="1"),
+        Reply(text="In Oslo.", move="answer"),
+    )
+    terms = Terms(SPECS, set_of(), readonly=frozenset(SPECS))
+    certain = [azent.Call("weather", {"city": "Oslo"})]
+    log = (*before, Question("And the weather?"))
+    assert len(early(log, certain, terms)) == 1
+    assert len(early(log[-1:], certain, replace(terms, system="The user is in Oslo."))) == 1
+    assert turn_of(log) == log[-1:]
+
+
+def test_held_to_as_many_calls_as_the_words_want() -> None:
+    terms = Terms(SPECS, set_of())
+    step = next_step((Question("Weather in Oslo and also the forecast for Rome"),), terms)
+    assert isinstance(step, Ask)
+    assert step.format is not None
+    assert step.format["properties"]["tools"]["minItems"] == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "said_"),
+    [
+        ("[words]\nnearest = 2.5", r"toml:2: nearest is 2.5, and must be a whole number"),
+        ("[words]\nlead = true", r"toml:2: lead is True, and must be a number"),
+        ("[words]\nmany = 1", r"toml:2: there is no setting 'many'"),
+        ("words = 3", r"toml:1: words is 3, and must be a table"),
+    ],
+)
+def test_rules_that_are_none(tmp_path: Any, settings: str, said_: str) -> None:
+    with pytest.raises(azent.PromptError, match=said_):
+        prompt.load(write_set(tmp_path / "mine", settings))
+
+
+def test_rules_are_read(tmp_path: Any) -> None:
+    folder = write_set(tmp_path / "mine", "[words]\nnearest = 3\nlead = 2\ndecline = true")
+    assert prompt.load(folder).words == WordRules(nearest=3, lead=2.0, decline=True)

@@ -19,6 +19,7 @@ from azent.errors import BadReply
 from azent.messages import (
     Call,
     Log,
+    Move,
     Note,
     Problem,
     Question,
@@ -53,13 +54,17 @@ calls = st.lists(
     ),
     max_size=4,
 )
+made = st.builds(Reply, calls.map(tuple), st.sampled_from(["", "Let me look."]))
 replies = st.one_of(
-    st.builds(Reply, calls.map(tuple), st.sampled_from(["", "Let me look."])),
+    made,
+    made,
+    made,
     st.builds(Reply, text=st.sampled_from(["It is 5.", "STOP"])),
     st.just(Reply()),
     st.just(Reply(problem=BROKEN)),
     st.builds(Reply, calls.map(tuple), problem=st.just(BROKEN)),
 )
+outcomes = st.sampled_from(["5", "[]", "failed", "refused"])
 
 
 class Conversation(RuleBasedStateMachine):
@@ -91,18 +96,34 @@ class Conversation(RuleBasedStateMachine):
         except BadReply:
             return None
 
-    @precondition(lambda self: isinstance(self.step, Ask))
-    @rule(reply=replies)
-    def reply(self, reply: Reply) -> None:
-        step = self.step
-        assert isinstance(step, Ask)
+    @rule(data=st.data())
+    def go_on(self, data: st.DataObject) -> None:
+        """Do what is next, in one of the ways that it may go."""
+        match self.step:
+            case Ask(move=move):
+                self.hear(data.draw(replies), move)
+            case Run(calls):
+                self.take(data.draw(st.sampled_from(calls)), data.draw(outcomes))
+            case None | Done():
+                self.requests = 0
+                self.log = (*self.log, Question("And now?"))
+
+    def hear(self, reply: Reply, move: Move) -> None:
         self.requests += 1
-        made = () if step.move == "answer" else reply.calls
-        said = Reply(made, reply.text, problem=reply.problem, move=step.move)
+        made = () if move == "answer" else reply.calls
+        said = Reply(made, reply.text, problem=reply.problem, move=move)
         begun = early(self.log, [call for call in made if not call.problem], self.terms)
         self.log = hear(self.log, said, self.terms)
         if not any(call.problem for call in made):
             self.check_early(begun)
+
+    def take(self, call: Call, outcome: str) -> None:
+        if outcome == "refused":
+            self.log = refuse(self.log, call, self.terms)
+            return
+        taken = Result(call.tool, outcome, outcome != "failed", id=call.id)
+        self.log = take(self.log, taken, self.terms)
+        assert take(self.log, taken, self.terms) == self.log  # it comes once
 
     def check_early(self, begun: tuple[Call, ...]) -> None:
         """What began early is in the reply, under the same id, unless all of it was refused."""
@@ -111,40 +132,17 @@ class Conversation(RuleBasedStateMachine):
             assert set(map(repr, begun)) <= set(map(repr, heard.calls))
         assert all(call.tool in self.terms.readonly - self.terms.confirm for call in begun)
 
-    @precondition(lambda self: isinstance(self.step, Run))
-    @rule(data=st.data(), text=st.sampled_from(["5", "[]"]), ok=st.booleans())
-    def result(self, data: st.DataObject, text: str, ok: bool) -> None:
-        step = self.step
-        assert isinstance(step, Run)
-        call = data.draw(st.sampled_from(step.calls))
-        taken = Result(call.tool, text, ok, id=call.id)
-        self.log = take(self.log, taken, self.terms)
-        assert take(self.log, taken, self.terms) == self.log  # it comes once
-
-    @precondition(lambda self: isinstance(self.step, Run))
-    @rule()
-    def refusal(self) -> None:
-        step = self.step
-        assert isinstance(step, Run)
-        self.log = refuse(self.log, step.calls[0], self.terms)
-
     @rule()
     def result_of_nothing(self) -> None:
         assert take(self.log, Result("look", "?", id="no such call"), self.terms) == self.log
 
-    @precondition(lambda self: isinstance(self.step, Ask | Run))
+    @precondition(lambda self: isinstance(self.step, Run))
     @rule()
     def time_is_up(self) -> None:
         while isinstance(step := self.step, Run):
             late = Result(step.calls[0].tool, "late", ok=False, id=step.calls[0].id)
             self.log = take(self.log, late, self.terms)
         self.log = (*self.log, Note("stopped", "timeout"))
-
-    @precondition(lambda self: isinstance(self.step, Done))
-    @rule()
-    def next_question(self) -> None:
-        self.requests = 0
-        self.log = (*self.log, Question("And now?"))
 
     @rule()
     def store_and_load(self) -> None:
@@ -207,8 +205,8 @@ class Conversation(RuleBasedStateMachine):
 
 TestConversation = Conversation.TestCase
 TestConversation.settings = settings(
-    max_examples=60,
-    stateful_step_count=25,
+    max_examples=80,
+    stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

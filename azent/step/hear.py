@@ -13,6 +13,7 @@ from azent.step.hold import held_calls, held_reply
 from azent.typed import read_value
 
 REFUSED = "the user did not allow this call"
+NO_WORDS = Problem("empty", "The answer has no words.")
 
 
 def hear(log: Log, reply: Reply, terms: Terms) -> Log:
@@ -117,8 +118,10 @@ def _chosen(reply: Reply, choice: str) -> Reply:
 
 def _valued(reply: Reply, terms: Terms) -> Reply:
     """An answer, its text the JSON of its value where one is asked for, or with its problem."""
-    if terms.typed is None or reply.problem:
+    if reply.problem:
         return reply
+    if terms.typed is None:
+        return reply if reply.text.strip() else replace(reply, problem=NO_WORDS)
     _, text, problem = read_value(reply.text, terms.typed)
     if problem and reply.done_reason == "length":
         problem = Problem(

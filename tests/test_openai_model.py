@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Generator
 from typing import Any
 
 import httpx
 import pytest
 
 import azent
-from azent.errors import ModelNotFound, ModelRefused, ModelTimeout, ModelUnreachable, ReplyBroken
+from azent.errors import ModelRefused
 from azent.messages import Delta, End, Request
 from azent.models.openai import OpenAI
 from azent.serve import Options
@@ -49,16 +45,6 @@ def opened(url: str, **settings: Any) -> OpenAI:
     return model
 
 
-def test_a_reply_comes_in_pieces_with_its_cost(stream: Callable[..., Pieces]) -> None:
-    model = script([Delta(thinking="Hm."), Delta("It "), Delta("is.")])
-    with serving({"m": model}) as url:
-        *pieces, end = stream(opened(url), HELLO)
-    assert "".join(p.text for p in pieces if isinstance(p, Delta)) == "It is."
-    assert "".join(p.thinking for p in pieces if isinstance(p, Delta)) == "Hm."
-    assert isinstance(end, End)
-    assert (end.done_reason, end.usage.prompt_tokens, end.usage.reply_tokens) == ("stop", 10, 3)
-
-
 def test_format_options_and_images_go_along(stream: Callable[..., Pieces]) -> None:
     model = script("{}")
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -82,65 +68,6 @@ def test_a_key_goes_along(stream: Callable[..., Pieces], monkeypatch: pytest.Mon
         assert stream(opened(url, api_key="secret"), HELLO)
         monkeypatch.setenv("AZENT_API_KEY", "secret")
         assert stream(opened(url), HELLO)
-
-
-def test_what_the_server_says_becomes_an_error(stream: Callable[..., Pieces]) -> None:
-    with serving({"other": script("Hi.")}) as url, pytest.raises(ModelNotFound, match="not found"):
-        stream(opened(url), HELLO)
-    with pytest.raises(ModelUnreachable):
-        stream(opened("http://127.0.0.1:9"), HELLO)
-    refusing = script(ModelRefused("too long", status=400))
-    with serving({"m": refusing}) as url, pytest.raises(ModelRefused, match="too long"):
-        stream(opened(url), HELLO)
-
-
-def test_a_reply_that_takes_too_long(stream: Callable[..., Pieces]) -> None:
-    with serving({"m": Telling(lambda request: "more " * 1000, pause=0.05)}) as url:
-        began = time.monotonic()
-        with pytest.raises(ModelTimeout):
-            stream(opened(url), Request(HELLO.messages, timeout=0.3))
-        assert time.monotonic() - began < 20
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [],
-        ['data: {"choices": [{"delta": {"content": "Hel"}}]}'],
-        ['data: {"choices": [{"delta": {"content": "Hel"}}]}', "data: [DONE]"],
-        ["data: {nonsense"],
-        ['data: {"error": {"message": "out of memory"}}'],
-    ],
-)
-def test_a_reply_that_breaks_off(lines: list[str], stream: Callable[..., Pieces]) -> None:
-    with answering(lines) as url, pytest.raises(ReplyBroken):
-        stream(opened(url), HELLO)
-
-
-@contextmanager
-def answering(lines: list[str]) -> Iterator[str]:
-    """The URL of a server that answers with these lines, whatever it is asked."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write("\n\n".join([*lines, ""]).encode())
-
-        def log_message(self, *_: Any) -> None:
-            """Tests are quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.mark.parametrize("place", ["", "http://host/v1", "host:8000#m", "http://host/v1#"])
-def test_what_is_no_place_is_refused(place: str) -> None:
-    with pytest.raises(azent.UsageError):
-        azent.open_model(f"openai:{place}")
 
 
 # ---- and as the model behind a server ------------------------------------------------------------

@@ -46,8 +46,8 @@ def open_model(address: str | Model, **settings: Any) -> Model:
     host, num_ctx, keep_alive, retries, retry_wait, connect_timeout, headers, verify, options).
     "gguf:PATH": a file, run inside this process (needs the extra `embedded`).
     "openai:URL#NAME": a model of a server that speaks OpenAI's protocol (see
-    `azent.models.openai.OpenAI`: api_key and the like). Settings that are None are left at their
-    defaults. Nothing is contacted or loaded before the first request.
+    `azent.models.openai.OpenAI`; needs the extra `openai`). Settings that are None are left at
+    their defaults. Nothing is contacted or loaded before the first request.
     Raises UsageError for an address or a setting that there is not.
     """
     if not isinstance(address, str):

@@ -9,18 +9,20 @@ said. Each reply has a connection of its own: closing it is how the server is to
 from __future__ import annotations
 
 import asyncio
-import base64
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from azent import settings
-from azent.errors import ModelError, ModelNotFound, ReplyBroken
+from azent.errors import ModelNotFound, ReplyBroken
 from azent.messages import Call, Delta, End, Request, Spec, Usage
 from azent.models.limit import Limit
-from azent.models.trouble import Server, may_pass, translated
+from azent.models.patience import Patience, apatiently, patiently
+from azent.models.trouble import Server, translated
+from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
 
 if TYPE_CHECKING:
     import httpx
@@ -35,7 +37,6 @@ DEFAULTS = {
     # Ollama's own 1.1 holds it against a value that it stood in the prompt; calls must copy values.
     "repeat_penalty": 1.0,
 }
-FIRST_TOKEN_SECONDS = 600.0  # loading a large model from a slow disk takes minutes
 
 
 class Ollama:
@@ -80,7 +81,7 @@ class Ollama:
         self.verify = verify
         self.options = {**DEFAULTS, **(options or {})}
         login = settings.ollama_login(host)
-        self._headers = {**_basic(login), **(headers or {})}
+        self._headers = {**basic(login), **(headers or {})}
         self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:
@@ -89,35 +90,28 @@ class Ollama:
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
         limit = self._limit(request)
-        for attempt in range(self.retries + 1):
-            reading = _Reading(self.name)
-            try:
-                yield from self._once(request, reading, limit)
-                return
-            except ModelError as error:
-                if not self._again(error, reading, attempt):
-                    raise self._explained(error) from error.__cause__
-            time.sleep(limit.at_most(self.retry_wait * 2**attempt))
+        patience = Patience(self.retries, self.retry_wait)
+        try:
+            yield from patiently(partial(self._once, request, limit), patience, limit)
+        except ModelNotFound as error:
+            raise self._explained(error) from error.__cause__
 
     async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
         """The asynchronous twin of `stream`."""
         limit = self._limit(request)
-        for attempt in range(self.retries + 1):
-            reading = _Reading(self.name)
-            try:
-                async with aclosing(self._once_async(request, reading, limit)) as pieces:
-                    async for piece in pieces:
-                        yield piece
-                return
-            except ModelError as error:
-                if not self._again(error, reading, attempt):
-                    explained = await asyncio.to_thread(self._explained, error)
-                    raise explained from error.__cause__
-            await asyncio.sleep(limit.at_most(self.retry_wait * 2**attempt))
+        patience = Patience(self.retries, self.retry_wait)
+        try:
+            once = partial(self._once_async, request, limit)
+            async with aclosing(apatiently(once, patience, limit)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except ModelNotFound as error:
+            raise await asyncio.to_thread(self._explained, error) from error.__cause__
 
-    def _once(self, request: Request, reading: _Reading, limit: Limit) -> Iterator[Delta | End]:
+    def _once(self, request: Request, limit: Limit) -> Generator[Delta | End, None, None]:
         import ollama
 
+        reading = _Reading(self.name)
         more = {"timeout": self._timeout(limit), "event_hooks": {"response": [limit.watch]}}
         with (
             self._plain_errors(reading, limit),
@@ -130,10 +124,11 @@ class Ollama:
             reading.finish()
 
     async def _once_async(
-        self, request: Request, reading: _Reading, limit: Limit
+        self, request: Request, limit: Limit
     ) -> AsyncGenerator[Delta | End, None]:
         import ollama
 
+        reading = _Reading(self.name)
         with self._plain_errors(reading, limit):
             more = {"timeout": self._timeout(limit)}
             async with ollama.AsyncClient(self.host, **self.transport(), **more) as client:
@@ -170,7 +165,7 @@ class Ollama:
         return {
             "headers": dict(self._headers),
             "trust_env": not settings.is_loopback(self.host),
-            "verify": self._certificates(),
+            "verify": certificates(self.host, self.verify),
         }
 
     def _timeout(self, limit: Limit) -> httpx.Timeout:
@@ -178,13 +173,6 @@ class Ollama:
 
         silence = limit.at_most(self.first_token)
         return httpx.Timeout(silence, connect=limit.at_most(self.connect_timeout))
-
-    def _certificates(self) -> bool | ssl.SSLContext:
-        if not self.host.startswith("https:"):
-            return False
-        if isinstance(self.verify, str):
-            return ssl.create_default_context(cafile=self.verify)
-        return self.verify
 
     @contextmanager
     def _plain_errors(self, reading: _Reading, limit: Limit) -> Iterator[None]:
@@ -198,16 +186,12 @@ class Ollama:
                 raise
             raise plain from error
 
-    def _again(self, error: ModelError, reading: _Reading, attempt: int) -> bool:
-        return not reading.began and attempt < self.retries and may_pass(error)
-
-    def _explained(self, error: ModelError) -> ModelError:
-        """The error; with the models that there are, where one was not found."""
+    def _explained(self, error: ModelNotFound) -> ModelNotFound:
+        """The error, with the models that there are."""
         from azent.models.choose import installed_models
 
-        if isinstance(error, ModelNotFound):
-            there = ", ".join(installed_models(self.host) or [])
-            error.hint += f" There is: {there}." if there else ""
+        there = ", ".join(installed_models(self.host) or [])
+        error.hint += f" There is: {there}." if there else ""
         return error
 
 
@@ -256,9 +240,3 @@ class _Reading:
 
 def _shown(spec: Spec) -> dict[str, Any]:
     return {key: spec[key] for key in ("name", "description", "parameters") if key in spec}
-
-
-def _basic(login: str | None) -> dict[str, str]:
-    if login is None:
-        return {}
-    return {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}

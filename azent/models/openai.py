@@ -1,144 +1,150 @@
-"""Models of servers that speak OpenAI's protocol: vLLM, llama.cpp's server, LM Studio, and others.
+"""Models of any server that speaks OpenAI's protocol (vLLM, llama-server, LM Studio, Ollama).
 
-They are asked as any model is: for text. What azent calls an option goes by OpenAI's name for it,
-and a schema as `response_format`. A reply whose stream ends without a reason was cut, and is an
-error, whatever the HTTP status said.
+By the official client, which comes with the extra `openai`. Nothing is taken from its environment
+variables: a key that is meant for OpenAI must not go to another server. Failures that may pass are
+tried again here, not in the client, and only before the first piece. A reply without a reason for
+its end was cut.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from contextlib import aclosing, closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from azent import settings
-from azent.errors import (
-    ModelError,
-    ModelNotFound,
-    ModelRefused,
-    ModelTimeout,
-    ModelUnreachable,
-    ReplyBroken,
-    UsageError,
-)
-from azent.messages import ChatMessage, Delta, End, Request, Usage
+from azent.errors import ModelError, ReplyBroken, UsageError
+from azent.messages import Call, ChatMessage, Delta, End, Problem, Request, Usage
 from azent.models.limit import Limit
-from azent.models.trouble import may_pass
+from azent.models.patience import Patience, apatiently, patiently
+from azent.models.trouble import Server, translated_openai
+from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
 
 if TYPE_CHECKING:
-    import httpx
+    from openai.types.chat import ChatCompletionChunk
 
-FIRST_TOKEN_SECONDS = 600.0
 DEFAULTS = {"temperature": 0, "seed": 0, "num_predict": 2048}
-NAMES = {"num_predict": "max_tokens"}  # where OpenAI calls an option otherwise
-MOST_WORDS = 300
-IMAGES = {"/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+EXAMPLE = "Such as openai:http://127.0.0.1:8000/v1#qwen2.5-coder."
+NAMES = {"num_predict": "max_tokens"}  # of options, in OpenAI's words
+OPENAI_OPTIONS = {
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "seed",
+    "stop",
+    "frequency_penalty",
+    "presence_penalty",
+}
+IMAGE_KINDS = {"/9j/": "jpeg", "R0lGOD": "gif", "UklGR": "webp"}  # by how their base64 begins
 
 
 class OpenAI:
     """A model of a server that speaks OpenAI's protocol.
 
-    `place` is the URL under which the server has `/chat/completions`, then `#` and the model's
-    name: "http://127.0.0.1:8000/v1#name". `num_ctx` is the context in tokens, if it is known.
-    `api_key` goes with each request, else AZENT_API_KEY. `retries`, `retry_wait`,
-    `connect_timeout`, `first_token`, `headers` and `options` are as for Ollama's models. Raises
-    UsageError for a place that is none.
+    `address` is the server's, with the model's name behind a "#". `api_key`, else AZENT_API_KEY, is
+    sent as a bearer token; a user and a password in the address, as basic authentication. `num_ctx`
+    is the tokens that the model's context holds, where that is known: it is not sent, but requests
+    are fitted into it. `options` are in Ollama's names; those that OpenAI does not have (top_k,
+    ...) are sent as they are, which most local servers understand. The other settings are those of
+    `azent.models.ollama.Ollama`. Raises UsageError for an address that is none.
     """
 
     def __init__(
         self,
-        place: str,
+        address: str,
         *,
-        num_ctx: int | None = None,
         api_key: str | None = None,
+        num_ctx: int | None = None,
         retries: int = 2,
         retry_wait: float = 0.5,
         connect_timeout: float = 5.0,
         first_token: float = FIRST_TOKEN_SECONDS,
+        reply_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        verify: bool | str = True,
+        verify: bool | str | ssl.SSLContext = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.url, self.name = _split(place)
+        self.url, self.name, login = _parsed(address)
         self.num_ctx = num_ctx
         self.retries = retries
         self.retry_wait = retry_wait
         self.connect_timeout = connect_timeout
         self.first_token = first_token
+        self.reply_timeout = reply_timeout
         self.verify = verify
         self.options = {**DEFAULTS, **(options or {})}
-        key = api_key or settings.api_key()
-        self._headers = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
+        key = api_key or (None if login else settings.api_key())
+        bearer = {"Authorization": f"Bearer {key}"} if key else {}
+        self._headers = {**basic(login), **bearer, **(headers or {})}
+        self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:
-        return f"OpenAI({self.name!r}, url={self.url!r})"
+        return f"OpenAI({f'{self.url}#{self.name}'!r})"
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
-        limit = Limit(request.timeout)
-        for attempt in range(self.retries + 1):
-            reading = _Reading(self)
-            try:
-                yield from self._once(request, reading, limit)
-                return
-            except ModelError as error:
-                if not self._again(error, reading, attempt):
-                    raise
-            time.sleep(limit.at_most(self.retry_wait * 2**attempt))
+        limit, patience = self._limit(request), Patience(self.retries, self.retry_wait)
+        yield from patiently(partial(self._once, request, limit), patience, limit)
 
     async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
         """The asynchronous twin of `stream`."""
-        limit = Limit(request.timeout)
-        for attempt in range(self.retries + 1):
-            reading = _Reading(self)
-            try:
-                async with aclosing(self._once_async(request, reading, limit)) as pieces:
-                    async for piece in pieces:
-                        yield piece
-                return
-            except ModelError as error:
-                if not self._again(error, reading, attempt):
-                    raise
-            await asyncio.sleep(limit.at_most(self.retry_wait * 2**attempt))
+        limit, patience = self._limit(request), Patience(self.retries, self.retry_wait)
+        once = partial(self._once_async, request, limit)
+        async with aclosing(apatiently(once, patience, limit)) as pieces:
+            async for piece in pieces:
+                yield piece
 
-    def _once(self, request: Request, reading: _Reading, limit: Limit) -> Iterator[Delta | End]:
-        import httpx
-
-        hooks = {"response": [limit.watch]}
-        timeout = self._timeout(limit)
+    def _once(self, request: Request, limit: Limit) -> Generator[Delta | End, None, None]:
+        library, reading = _library(), _Reading(self.name)
+        transport = {**self.transport(), "event_hooks": {"response": [limit.watch]}}
         with (
-            self._plain_errors(limit),
-            httpx.Client(**self.transport(), timeout=timeout, event_hooks=hooks) as client,
+            self._plain_errors(reading, limit),
+            library.DefaultHttpxClient(**transport) as http,
             limit,
-            client.stream("POST", self.chat_url, json=self._body(request)) as answer,
+            library.OpenAI(**self._client(library, limit), http_client=http) as client,
+            closing(client.chat.completions.create(**self._body(request))) as parts,
         ):
-            if answer.status_code >= 400:
-                raise self._refusal(answer.status_code, answer.read())
-            for line in answer.iter_lines():
-                yield from reading.pieces(line)
-            yield reading.finish()
+            for part in parts:
+                yield from reading.pieces(part)
+            yield from reading.end()
 
     async def _once_async(
-        self, request: Request, reading: _Reading, limit: Limit
+        self, request: Request, limit: Limit
     ) -> AsyncGenerator[Delta | End, None]:
-        import httpx
-
-        body, timeout = self._body(request), self._timeout(limit)
-        with self._plain_errors(limit):
+        library, reading = _library(), _Reading(self.name)
+        with self._plain_errors(reading, limit):
             async with (
-                httpx.AsyncClient(**self.transport(), timeout=timeout) as client,
-                client.stream("POST", self.chat_url, json=body) as answer,
+                library.DefaultAsyncHttpxClient(**self.transport()) as http,
+                library.AsyncOpenAI(**self._client(library, limit), http_client=http) as client,
             ):
-                if answer.status_code >= 400:
-                    raise self._refusal(answer.status_code, await answer.aread())
-                lines = answer.aiter_lines()
-                while (line := await _next(lines, limit)) is not None:
-                    for piece in reading.pieces(line):
-                        yield piece
-                yield reading.finish()
+                async with asyncio.timeout(limit.left()):
+                    chat = await client.chat.completions.create(**self._body(request))
+                async with chat as parts:
+                    pieces = aiter(parts)
+                    while (part := await _next(pieces, limit)) is not None:
+                        for delta in reading.pieces(part):
+                            yield delta
+                for piece in reading.end():
+                    yield piece
+
+    def _client(self, library: Any, limit: Limit) -> dict[str, Any]:
+        """What a client is made with, so that it takes nothing from the environment."""
+        nobody = {"OpenAI-Organization": library.Omit(), "OpenAI-Project": library.Omit()}
+        silence = limit.at_most(self.first_token)
+        return {
+            "base_url": self.url,
+            "api_key": "none",  # the client wants one; the headers have it where there is one
+            "max_retries": 0,
+            "default_headers": {**nobody, **self._headers},
+            "timeout": library.Timeout(silence, connect=limit.at_most(self.connect_timeout)),
+        }
 
     @property
     def chat_url(self) -> str:
@@ -146,141 +152,145 @@ class OpenAI:
         return f"{self.url}/chat/completions"
 
     def transport(self) -> dict[str, Any]:
-        """Keywords for an httpx client of the server: loopback needs no proxies."""
+        """Keywords for an HTTP client of the server: loopback needs no proxies."""
         return {
             "headers": dict(self._headers),
             "trust_env": not settings.is_loopback(self.url),
-            "verify": self.verify if self.url.startswith("https:") else False,
+            "verify": certificates(self.url, self.verify),
         }
 
-    def _timeout(self, limit: Limit) -> httpx.Timeout:
-        import httpx
-
-        silence = limit.at_most(self.first_token)
-        return httpx.Timeout(silence, connect=limit.at_most(self.connect_timeout))
-
     def _body(self, request: Request) -> dict[str, Any]:
-        options = {**self.options, **request.options}
+        known, more = _options({**self.options, **request.options})
         body: dict[str, Any] = {
             "model": self.name,
             "messages": [_message(message) for message in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
-            **{NAMES.get(name, name): value for name, value in options.items()},
+            **known,
         }
         if request.format is not None:
             schema = {"name": "reply", "schema": request.format, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return body
+            # What a model thinks would have to obey the schema too.
+            more["chat_template_kwargs"] = {"enable_thinking": False}
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": dict(s)} for s in request.tools]
+        return {**body, "extra_body": more} if more else body
 
-    def _again(self, error: ModelError, reading: _Reading, attempt: int) -> bool:
-        return not reading.began and attempt < self.retries and may_pass(error)
+    def _limit(self, request: Request) -> Limit:
+        limits = [each for each in (request.timeout, self.reply_timeout) if each is not None]
+        return Limit(min(limits, default=None))
 
     @contextmanager
-    def _plain_errors(self, limit: Limit) -> Iterator[None]:
+    def _plain_errors(self, reading: _Reading, limit: Limit) -> Iterator[None]:
         """Turn what the client raises into azent's errors."""
-        import httpx
-
         try:
             yield
-        except (httpx.HTTPError, TimeoutError, ValueError) as error:
-            if limit.is_up() or isinstance(error, httpx.ReadTimeout | TimeoutError):
-                raise ModelTimeout(f"{self.name} sent nothing in time ({self.url})") from error
-            if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-                hint = "Is the server running? Does the URL end where its API begins?"
-                raise ModelUnreachable(f"cannot reach a server at {self.url}", hint) from error
-            raise ReplyBroken(f"the reply of {self.name} broke off: {error}") from error
-
-    def _refusal(self, status: int, content: bytes) -> ModelError:
-        said = _said(content)
-        if status == 404:
-            hint = f"See what there is: {self.url}/models."
-            return ModelNotFound(f"{self.url} has no model {self.name!r}: {said}", hint)
-        hint = "Set AZENT_API_KEY." if status in (401, 403) else "The server's log says more."
-        return ModelRefused(f"the server at {self.url} failed: {said}", hint, status)
+        except Exception as error:
+            late = limit.is_up()
+            server = Server(self.name, self.url, self._secrets, reading.began, late, "the server")
+            plain = translated_openai(error, server)
+            if plain is error:
+                raise
+            raise plain from error
 
 
 class _Reading:
-    """The state of reading one streamed reply: whether it has begun, and how it ended."""
+    """The state of reading one streamed reply: what it has said, and why it ended."""
 
-    def __init__(self, model: OpenAI) -> None:
+    def __init__(self, name: str) -> None:
         self.began = False
-        self._model = model
+        self._name = name
         self._asked = time.monotonic()
-        self._reason: str | None = None
-        self._usage: Mapping[str, Any] = {}
+        self._reason = ""
+        self._usage = Usage(requests=1)
+        self._calls: dict[int, list[str]] = {}
 
-    def pieces(self, line: str) -> Iterator[Delta]:
-        """The pieces in a line of server-sent events."""
-        name, _, data = line.partition(":")
-        if name != "data" or data.strip() in ("", "[DONE]"):
-            return
-        event = json.loads(data)
-        if event.get("error"):
-            said = _said(data.encode())
-            raise ReplyBroken(f"the reply of {self._model.name} broke off: {said}")
-        self._usage = event.get("usage") or self._usage
-        for choice in event.get("choices") or ():
-            yield from self._choice(choice)
+    def pieces(self, part: ChatCompletionChunk) -> Iterator[Delta]:
+        if part.usage:
+            self._usage = Usage(part.usage.prompt_tokens, part.usage.completion_tokens, 1)
+        for choice in part.choices:
+            self._reason = choice.finish_reason or self._reason
+            self._take_calls(choice.delta)
+            text, thinking = choice.delta.content or "", _thinking(choice.delta)
+            if text or thinking:
+                self.began = True
+                yield Delta(text, thinking)
 
-    def _choice(self, choice: Mapping[str, Any]) -> Iterator[Delta]:
-        said = choice.get("delta") or {}
-        text = said.get("content") or ""
-        thinking = said.get("reasoning_content") or said.get("reasoning") or ""
-        if text or thinking:
-            self.began = True
-            yield Delta(text, thinking)
-        self._reason = choice.get("finish_reason") or self._reason
+    def end(self) -> Iterator[Delta | End]:
+        """The calls that the server read, which come in pieces of text, and the end."""
+        if not self._reason:
+            raise ReplyBroken(f"the reply of {self._name} broke off before its end")
+        if self._calls:
+            yield Delta(calls=tuple(_call(name, text) for name, text in self._calls.values()))
+        reason = "length" if self._reason == "length" else "stop"
+        yield End(reason, self._usage + Usage(seconds=time.monotonic() - self._asked))
 
-    def finish(self) -> End:
-        """The end of the reply. Raises ReplyBroken where it never came."""
-        if self._reason is None:
-            raise ReplyBroken(f"the reply of {self._model.name} broke off before its end")
-        usage = Usage(
-            prompt_tokens=self._usage.get("prompt_tokens") or 0,
-            reply_tokens=self._usage.get("completion_tokens") or 0,
-            requests=1,
-            seconds=time.monotonic() - self._asked,
-        )
-        return End(self._reason, usage)
+    def _take_calls(self, delta: Any) -> None:
+        for piece in delta.tool_calls or ():
+            call = self._calls.setdefault(piece.index, ["", ""])
+            if piece.function:
+                call[0] += piece.function.name or ""
+                call[1] += piece.function.arguments or ""
 
 
-def _split(place: str) -> tuple[str, str]:
-    url, _, name = place.partition("#")
-    if not (url.startswith(("http://", "https://")) and name):
-        hint = "Name its URL and the model: openai:http://127.0.0.1:8000/v1#name."
-        raise UsageError(f"{place!r} is no model of an OpenAI-compatible server", hint)
-    return url.rstrip("/"), name
-
-
-def _message(message: ChatMessage) -> ChatMessage:
-    """A message as OpenAI has it, images among its parts."""
-    if not message.get("images"):
-        return message
-    text = {"type": "text", "text": message["content"]}
-    images = [
-        {"type": "image_url", "image_url": {"url": f"data:{_media_type(image)};base64,{image}"}}
-        for image in message["images"]
-    ]
-    return {"role": message["role"], "content": [text, *images]}
-
-
-def _media_type(image: str) -> str:
-    """The media type of an image, by how its base64 begins."""
-    found = (kind for start, kind in IMAGES.items() if image.startswith(start))
-    return next(found, "image/png")
-
-
-def _said(content: bytes) -> str:
-    """The words in an error body."""
-    try:
-        error = json.loads(content)["error"]
-        said = str(error.get("message") if isinstance(error, dict) else error)
-    except (ValueError, TypeError, KeyError):
-        said = content.decode("utf-8", "replace").strip() or "no reason given"
-    return said if len(said) <= MOST_WORDS else f"{said[:MOST_WORDS]}..."
-
-
-async def _next(lines: AsyncIterator[str], limit: Limit) -> str | None:
+async def _next(parts: AsyncIterator[Any], limit: Limit) -> Any:
     async with asyncio.timeout(limit.left()):
-        return await anext(lines, None)
+        return await anext(parts, None)
+
+
+def _parsed(address: str) -> tuple[str, str, str | None]:
+    """The server's URL, the model's name, and the "user:password" in an address."""
+    url, _, name = address.partition("#")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not name:
+        raise UsageError("an openai: address is a URL, '#' and a model's name", EXAMPLE)
+    user, at, where = parts.netloc.rpartition("@")
+    return parts._replace(netloc=where).geturl().rstrip("/"), name, unquote(user) if at else None
+
+
+def _options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options in OpenAI's words, and those that it has no words for."""
+    named = {NAMES.get(name, name): value for name, value in options.items() if name != "num_ctx"}
+    known = {name: value for name, value in named.items() if name in OPENAI_OPTIONS}
+    return known, {name: value for name, value in named.items() if name not in OPENAI_OPTIONS}
+
+
+def _message(message: ChatMessage) -> dict[str, Any]:
+    """A message in OpenAI's shape: images are parts of the content."""
+    images = message.get("images", ())
+    if not images:
+        return dict(message)
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message["content"]}]
+    parts += [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in images]
+    return {"role": message["role"], "content": parts}
+
+
+def _data_url(image: str) -> str:
+    kinds = (kind for start, kind in IMAGE_KINDS.items() if image.startswith(start))
+    return f"data:image/{next(kinds, 'png')};base64,{image}"
+
+
+def _thinking(delta: Any) -> str:
+    """The reasoning in a delta, which OpenAI's protocol has no name for and servers have two."""
+    return getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None) or ""
+
+
+def _call(name: str, arguments: str) -> Call:
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        given = None
+    if isinstance(given, dict):
+        return Call(name, given)
+    return Call(name, {}, Problem("malformed", f"the arguments of {name} are no JSON object"))
+
+
+def _library() -> Any:
+    try:
+        return importlib.import_module("openai")
+    except ImportError as error:
+        raise ModelError(
+            f"openai: models need the openai package, which cannot be imported: {error}",
+            'Install it with `pip install "azent[openai]"`.',
+        ) from error

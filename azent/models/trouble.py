@@ -1,4 +1,8 @@
-"""What Ollama's client raises, as azent's errors: here and nowhere else."""
+"""What the clients of servers raise, as azent's errors: here and nowhere else.
+
+The client of OpenAI's protocol comes with an HTTP library of its own choice, so that what escapes
+from there is known by the name of the library.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,15 @@ from azent.errors import (
 
 if TYPE_CHECKING:
     import ollama
+    import openai
 
 PASSING = {429, 502, 503, 504}
 PASSING_WORDS = ("runner", "loading model", "server busy")
 MOST_WORDS = 300
 CERTIFICATE = "certificate"
+HTTP_LIBRARIES = {"httpx", "httpx2", "httpcore", "httpcore2"}
+NO_KEY = "It wants to know who asks: open_model(..., api_key=...), or AZENT_API_KEY."
+NO_SERVER = "Is a server running there? The address ends in /v1 with most of them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class Server:
     secrets: tuple[str, ...]
     began: bool
     is_late: bool
+    kind: str = "Ollama"
 
 
 def translated(error: Exception, server: Server) -> Exception:
@@ -47,14 +56,33 @@ def translated(error: Exception, server: Server) -> Exception:
     if not isinstance(error, known):
         return error
     if server.is_late:
-        return ModelTimeout(f"{server.model} did not finish its reply in time ({server.host})")
+        return _late(server)
     if isinstance(error, ollama.ResponseError):
         return _refusal(error, server)
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
         return _unreachable(error, server)
     if isinstance(error, httpx.TimeoutException | TimeoutError):
-        return ModelTimeout(f"{server.model} sent nothing in time ({server.host})")
-    return ReplyBroken(f"the reply of {server.model} broke off: {_masked(str(error), server)}")
+        return _silent(server)
+    return _broken(str(error), server)
+
+
+def translated_openai(error: Exception, server: Server) -> Exception:
+    """The error of azent that says what one of OpenAI's client means, or the error itself."""
+    import openai
+
+    of_http = type(error).__module__.partition(".")[0] in HTTP_LIBRARIES
+    known = isinstance(error, openai.OpenAIError | TimeoutError | ValueError) or of_http
+    if isinstance(error, AzentError) or not known:
+        return error
+    if server.is_late:
+        return _late(server)
+    if isinstance(error, openai.APIStatusError):
+        return _refusal_openai(error, server)
+    if isinstance(error, openai.APITimeoutError) and "Connect" not in _cause(error):
+        return _silent(server)
+    if isinstance(error, openai.APIConnectionError) and not server.began:
+        return _unreachable(error.__cause__ or error, server)
+    return _silent(server) if isinstance(error, TimeoutError) else _broken(str(error), server)
 
 
 def may_pass(error: ModelError) -> bool:
@@ -69,7 +97,7 @@ def may_pass(error: ModelError) -> bool:
 def _refusal(error: ollama.ResponseError, server: Server) -> ModelError:
     said = _masked(_said(error.error), server)
     if server.began:
-        return ReplyBroken(f"the reply of {server.model} broke off: {said}")
+        return _broken(said, server)
     if error.status_code == 404 and "model" in said:
         hint = f"Fetch it with `ollama pull {server.model}`."
         return ModelNotFound(f"Ollama at {server.host} has no model {server.model!r}", hint)
@@ -85,17 +113,50 @@ def _hint(status: int) -> str:
     return "The server's log says more (`ollama serve` prints it)."
 
 
-def _unreachable(error: Exception, server: Server) -> ModelUnreachable:
+def _refusal_openai(error: openai.APIStatusError, server: Server) -> ModelError:
+    said = _masked(_said(error.response.text), server)
+    if error.status_code == 404 and "model" in said:
+        hint = f"curl {server.host}/models shows those that there are."
+        return ModelNotFound(f"{server.kind} at {server.host} has no {server.model!r}", hint)
+    known = error.status_code in (401, 403)
+    hint = (
+        "It wants to know who asks: open_model(..., api_key=...), or AZENT_API_KEY."
+        if known
+        else ""
+    )
+    return ModelRefused(f"{server.kind} failed: {said}", hint, error.status_code)
+
+
+def _late(server: Server) -> ModelTimeout:
+    return ModelTimeout(f"{server.model} did not finish its reply in time ({server.host})")
+
+
+def _silent(server: Server) -> ModelTimeout:
+    return ModelTimeout(f"{server.model} sent nothing in time ({server.host})")
+
+
+def _broken(words: str, server: Server) -> ReplyBroken:
+    return ReplyBroken(f"the reply of {server.model} broke off: {_masked(words, server)}")
+
+
+def _cause(error: Exception) -> str:
+    """The name of what caused an error."""
+    return type(error.__cause__).__name__
+
+
+def _unreachable(error: BaseException, server: Server) -> ModelUnreachable:
     if CERTIFICATE in str(error).lower():
         hint = "Give the file of its certificates: open_model(..., verify='ca.pem')."
         return ModelUnreachable(f"the {CERTIFICATE} of {server.host} is not trusted", hint)
-    return ModelUnreachable(f"cannot reach Ollama at {server.host}")
+    hint = "" if server.kind == "Ollama" else NO_SERVER
+    return ModelUnreachable(f"cannot reach {server.kind} at {server.host}", hint)
 
 
 def _said(text: str) -> str:
-    """The words in an error body: Ollama wraps them in JSON, proxies send whole pages."""
+    """The words in an error body: servers wrap them in JSON, proxies send whole pages."""
     try:
-        said = str(json.loads(text)["error"])
+        error = json.loads(text)["error"]
+        said = str(error["message"] if isinstance(error, dict) else error)
     except (ValueError, TypeError, KeyError):
         said = text.strip() or "no reason given"
     return said if len(said) <= MOST_WORDS else f"{said[:MOST_WORDS]}..."

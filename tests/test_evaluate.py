@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,6 +91,25 @@ def test_what_was_done_is_not_done_again(tmp_path: Path, sets: list[PromptSet]) 
     again = plan([Arm(Scripted(), sets[0])], cases, read_outcomes(file))
     assert list(again.done) == begun == read_outcomes(file)
     assert [case.id for _, case in again.todo] == ["2"]
+
+
+def test_cases_side_by_side(tmp_path: Path, sets: list[PromptSet]) -> None:
+    together = threading.Barrier(4, timeout=30)
+
+    class Meeting:
+        """A model that replies once four requests are on their way."""
+
+        name, num_ctx = "scripted", None
+
+        def stream(self, request: Request) -> Iterator[Delta | End]:
+            together.wait()
+            yield Delta(RIGHT)
+            yield End()
+
+    cases, file = read_cases(write_cases(tmp_path, 8)), tmp_path / "out.jsonl"
+    outcomes = list(run(plan([Arm(Meeting(), sets[0])], cases).todo, file, jobs=4))
+    assert sorted(outcome.case for outcome in outcomes) == [str(n) for n in range(8)]
+    assert sorted(outcome.case for outcome in read_outcomes(file)) == [str(n) for n in range(8)]
 
 
 def test_a_set_that_was_edited_is_asked_again(tmp_path: Path, sets: list[PromptSet]) -> None:

@@ -55,6 +55,9 @@ def command(
     sample: Annotated[
         int | None, typer.Option(min=1, help="Take this many cases of each category.")
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Ask so many cases side by side, where the server can.")
+    ] = 1,
     part: Annotated[str, typer.Option(help="Of BFCL's cases: dev, final or all.")] = "all",
     against: Annotated[
         Path | None, typer.Option(help="Compare with the outcomes of another run.")
@@ -76,7 +79,7 @@ def command(
         given = {"num_ctx": num_ctx, "reply_cache": cache}
         chosen = _cases(cases, functions_from(tools, none=not tools), part, sample)
         arms = _arms(model, prompts, native, given)
-        outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output)
+        outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output, jobs)
     else:
         outcomes, whole = _only_kept(kept, output), True
     mine = evaluate.rows(outcomes)
@@ -167,7 +170,7 @@ def _arms(
     return arms
 
 
-def _run(plan: Plan, output: Path | None) -> tuple[list[Outcome], bool]:
+def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], bool]:
     """The outcomes, those of before too, and whether it went to its end: Ctrl-C keeps the rest."""
     from azent.evaluate import run
 
@@ -176,7 +179,7 @@ def _run(plan: Plan, output: Path | None) -> tuple[list[Outcome], bool]:
         say(f"{len(outcomes)} outcomes are there already, {len(plan.todo)} to go")
     try:
         with _progress(len(plan.todo)) as progress:
-            for outcome in run(plan.todo, output):
+            for outcome in run(plan.todo, output, jobs=jobs):
                 outcomes.append(outcome)
                 progress(outcome)
     except KeyboardInterrupt:

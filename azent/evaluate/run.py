@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from azent.errors import CasesError
 from azent.evaluate.arms import Arm, Outcome, key_of, try_case
 from azent.evaluate.cases import Case
+from azent.execute.threads import DaemonThreads
 from azent.messages import Usage
 
 
@@ -41,18 +44,33 @@ def plan(arms: Iterable[Arm], cases: Sequence[Case], kept: Iterable[Outcome] = (
     return Plan(tuple(todo), tuple(by_key[key] for key in keys if key in by_key))
 
 
-def run(todo: Iterable[tuple[Arm, Case]], file: Path | None = None) -> Iterator[Outcome]:
-    """The outcomes as they come, each kept in the file before the next begins.
+def run(
+    todo: Iterable[tuple[Arm, Case]], file: Path | None = None, *, jobs: int = 1
+) -> Iterator[Outcome]:
+    """The outcomes as they come, each kept in the file at once; so many cases asked side by side.
 
     Raises ModelError's kinds when the model's server is gone; what was done is kept.
     """
     if file is not None:
         _make_ready(file)
-    for arm, case in todo:
-        outcome = try_case(arm, case)
+    tried = _side_by_side(todo, jobs) if jobs > 1 else (try_case(*pair) for pair in todo)
+    for outcome in tried:
         if file is not None:
             _append(file, outcome)
         yield outcome
+
+
+def _side_by_side(todo: Iterable[tuple[Arm, Case]], jobs: int) -> Iterator[Outcome]:
+    """The outcomes as they come, never more than so many cases on their way."""
+    left, threads = iter(todo), DaemonThreads()  # which hold nobody up who leaves early
+    try:
+        out = {threads.submit(try_case, *pair) for pair in islice(left, jobs)}
+        while out:
+            done, out = wait(out, return_when=FIRST_COMPLETED)
+            out |= {threads.submit(try_case, *pair) for pair in islice(left, len(done))}
+            yield from (future.result() for future in done)
+    finally:
+        threads.shutdown(wait=False)
 
 
 def read_outcomes(file: Path) -> list[Outcome]:

@@ -157,14 +157,11 @@ def test_it(recorded):
 """
 
 
-def test_the_fixture_records_and_replays(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(azent.__file__).parent.parent))
+def test_the_fixture_records_and_replays(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(test_program=PROGRAM_TEST.format(replies='"Hi"'))
-    pytester.runpytest_subprocess().assert_outcomes(failed=1)
-    pytester.runpytest_subprocess("--azent-record").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess().assert_outcomes(failed=1)
+    pytester.runpytest_inprocess("--azent-record").assert_outcomes(passed=1)
     pytester.makepyfile(test_program=PROGRAM_TEST.format(replies=""))
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
     assert (pytester.path / "replies.db").exists()

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from azent.literals.lenient import COSTS, Fault, Lenient, Reading, readings
+from azent.literals.lenient import Lenient, Reading, readings
 from azent.literals.strict import MAX_DEPTH, TooDeep, strict, strict_whole
+from azent.literals.tokens import Fault
 from azent.literals.written import Bare, Number, Repeated, mapping, number, plain, repeated_key
 
 __all__ = [
-    "COSTS",
     "MAX_DEPTH",
     "Bare",
     "Fault",
@@ -40,7 +40,7 @@ def literal(text: str) -> Any:
         return strict_whole(text)
     except ValueError:
         begin = len(text) - len(text.lstrip())
-        found = Lenient(text).read(begin)
+        found = Lenient(text, begin).read()
         if not found.ended or text[found.end :].strip():
             raise ValueError("not a value") from None
         return found.value

@@ -12,7 +12,7 @@ import re
 REACH = 300  # characters looked back at most, so that a stream need not be kept
 
 _START = re.compile(r"[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?[`\"'(]?[ \t]*")
-_LABEL = re.compile(r"[ \t\ufeff]*[^\n>|{}\[\]\"`]{1,120}[:：=][ \t]*[`]?")
+_LABEL = re.compile(r"[ \t\ufeff]*[^\n>|{}\[\]\"`]{1,120}[:：=][*_]{0,3}[ \t]*[`]?")
 _DENIAL = re.compile(
     r"\b(?:not|never|cannot|refuse\w*|avoid\w*|instead of|rather than|no longer)\b|n['’]t\b",
     re.IGNORECASE,

@@ -5,6 +5,10 @@ from __future__ import annotations
 NOTHING = ("null", "none", "{}", "[]")  # a reply that is one of these says that there is no call
 
 
+def _may_mean_nothing(words: str) -> bool:
+    return any(nothing.startswith(words.casefold()) for nothing in NOTHING)
+
+
 class Outlet:
     """Takes text as it becomes certain and hands it on; white space at either end is kept back, and
     so are words that may turn out to mean that there is nothing to say.
@@ -13,6 +17,7 @@ class Outlet:
     def __init__(self) -> None:
         self._waiting = ""
         self._given: list[str] = []
+        self._ended = False
 
     def put(self, text: str) -> None:
         """More text; white space before the first word is dropped."""
@@ -21,7 +26,9 @@ class Outlet:
     def take(self) -> str:
         """What may be shown now and was not taken before."""
         ready = self._waiting.rstrip()
-        if not self._given and any(word.startswith(ready.casefold()) for word in NOTHING):
+        if not (self._given or self._ended) and any(
+            word.startswith(ready.casefold()) for word in NOTHING
+        ):
             return ""
         self._waiting = self._waiting[len(ready) :]
         if ready:
@@ -30,5 +37,5 @@ class Outlet:
 
     def end(self, whole: str) -> None:
         """The text turned out to be `whole`: what is still missing of it is ready."""
-        given = "".join(self._given)
+        self._ended, given = True, "".join(self._given)
         self._waiting = whole[len(given) :] if whole.startswith(given) else ""

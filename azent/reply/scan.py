@@ -127,7 +127,7 @@ class Scan:
         while (spot := next_spot(self._text, at, terms.specs, terms.words_only)) is not None:
             block = self._read(spot, terms) if self._patient(spot) else None
             if block is not None and block.open and terms.more:
-                yield from self._prose(spot.begin)
+                yield from self._prose(self._whole_lines(spot.begin))
                 return
             if block is not None and not self._in_vain(spot, block):
                 yield from self._prose(spot.start)
@@ -137,10 +137,13 @@ class Scan:
         yield from self._prose(self._certain() if terms.more else len(self._text))
 
     def _certain(self) -> int:
-        """As far as the text is prose whatever comes; after a call, whole lines only."""
-        end = held_from(self._text, self._at)
-        line = self._text.rfind("\n", max(self._at, len(self._text) - 40)) if self._called else -1
-        return end if line < 0 else min(end, line)
+        """As far as the text is prose whatever comes."""
+        return self._whole_lines(held_from(self._text, self._at))
+
+    def _whole_lines(self, end: int) -> int:
+        """After a call, the beginning of a line is kept back: it may be the model's invention."""
+        line = self._text.rfind("\n", max(self._at, end - 40), end) if self._called else -1
+        return end if line < 0 else line
 
     def _in_vain(self, spot: Spot, block: Block) -> bool:
         """Is it no block, and is there patience left to look for one further inside?"""

@@ -22,7 +22,7 @@ _LINE = re.compile(
     r"|(?P<header>(?=to=[\w.:-]+\s*<\|))|(?P<functools>(?=functools\[))"
     r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
 )
-_LABEL = re.compile(rf"[:：=][ \t]*(?P<value>`?(?={_VALUE}))")
+_LABEL = re.compile(rf"[:：=][*_]{{0,3}}[ \t]*(?P<value>`?(?={_VALUE}))")
 _MARK = re.compile(rf"(?P<dialect>(?={OPENERS}))")
 _ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _FENCE = re.compile(r"(?P<fence>(?=```))")
@@ -34,7 +34,7 @@ REACH = 240  # no spot needs more text than this to be recognised as one
 _HELD = re.compile(
     rf"{_BEGIN}[*_#\s]{{0,8}}(?:Thought|Action|Final(?: \w{{0,6}})?)?[*_]{{0,2}}\s*\Z"
     rf"|{_BEGIN}(?:await )?[^\s]{{0,84}}\Z"
-    r"|\n\s*to=\S{0,100}\s*\Z|[:：=][ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    r"|\n\s*to=\S{0,100}\s*\Z|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )
 

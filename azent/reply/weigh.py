@@ -77,7 +77,7 @@ def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:
         found = values_at(text, at, **how)
     except Fault as fault:
         return Block(len(text), problem=broken(fault, at, name), open=terms.more)
-    if terms.more and not found[0].ended:
+    if terms.more and _ran_out(found[0], text):
         return Block(len(text), open=True)
     options = []
     for reading in found:
@@ -85,7 +85,7 @@ def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:
         options.append(
             option([shaper.call(name, reading.value)], terms, reading.cost, reading.bent)
         )
-    return _block(weighed(options), found[0])
+    return _block(weighed(options), found[0], text)
 
 
 def protocol(text: str, at: int, terms: Terms) -> Block | None:
@@ -97,9 +97,9 @@ def protocol(text: str, at: int, terms: Terms) -> Block | None:
         found = values_at(text, at)
     except Fault as fault:
         return _no_value(text, at, fault, terms)
-    if terms.more and not found[0].ended:
+    if terms.more and _ran_out(found[0], text):
         return Block(len(text), open=True)
-    shapes = [_shape(reading, terms) for reading in found]
+    shapes = [_shape(reading, text, terms) for reading in found]
     if shapes[0] is None:
         return _no_call(text, at, found[0], terms)
     options = [
@@ -107,7 +107,7 @@ def protocol(text: str, at: int, terms: Terms) -> Block | None:
         for shape, reading in zip(shapes, found, strict=True)
         if shape is not None
     ]
-    return _with_shape(_block(weighed(options), found[0]), shapes[0], found[0])
+    return _with_shape(_block(weighed(options), found[0], text), shapes[0], found[0])
 
 
 def broken(fault: Fault, begin: int, name: str = "") -> Problem:
@@ -137,19 +137,24 @@ def _line_end(text: str, at: int) -> int:
     return min(len(text), at + 40) if end < 0 else end
 
 
-def _shape(reading: Reading, terms: Terms) -> Shape | None:
-    shaper = Shaper(terms.specs, reading.unclosed, cut=reading.cut or terms.cut)
+def _ran_out(reading: Reading, text: str) -> bool:
+    return not reading.ended and reading.end >= len(text)
+
+
+def _shape(reading: Reading, text: str, terms: Terms) -> Shape | None:
+    cut = reading.cut or (terms.cut and _ran_out(reading, text))
+    shaper = Shaper(terms.specs, reading.unclosed, cut=cut)
     return shaper.shape(reading.value)
 
 
-def _block(chosen: Option | None, reading: Reading) -> Block:
+def _block(chosen: Option | None, reading: Reading, text: str) -> Block:
     if chosen is None:
         message = "The call can be read in two ways; quotes and backslashes in it must be escaped."
         return Block(reading.end, problem=Problem("malformed", message))
     told = [_told(what) for what in chosen.bent]
     if not reading.ended and chosen.legal:
         told.append(_told("missing closing brackets"))
-    return Block(reading.end, chosen.calls, repairs=tuple(told), open=not reading.ended)
+    return Block(reading.end, chosen.calls, repairs=tuple(told), open=_ran_out(reading, text))
 
 
 def _with_shape(block: Block, shape: Shape, reading: Reading) -> Block:
@@ -192,11 +197,11 @@ def _end_of_damage(text: str, at: int) -> int:
 
 
 def _no_call(text: str, at: int, reading: Reading, terms: Terms) -> Block | None:
-    if not reading.ended and (reading.cut or terms.cut):
+    if _ran_out(reading, text) and (reading.cut or terms.cut):
         head = text[at:]
         if looks_like_call(text, at, len(text), terms) or (len(head) < 20 and terms.cut):
             return Block(len(text), problem=truncated(), open=True)
-    return Block(reading.end, words=text[at : reading.end], open=not reading.ended)
+    return Block(reading.end, words=text[at : reading.end], open=_ran_out(reading, text))
 
 
 def _unescaped(text: str, at: int, terms: Terms) -> Block | None:

@@ -7,6 +7,7 @@ Whatever else is wrong comes back as a `Problem`, a sentence with a path that a 
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -149,7 +150,7 @@ def _depth(value: Any) -> int:
 def _unencodable(tool: str, tool_input: dict[str, Any]) -> Problem | None:
     """Half of a character pair is no text: it could be neither stored nor sent."""
     try:
-        str(tool_input).encode()
+        json.dumps(tool_input, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return Problem("invalid_argument", f"{tool}: the input holds half of a character at $")
     return None

@@ -48,7 +48,7 @@ _OTHER_SIDE = re.compile(
     r"|\[INST\]|\[TOOL_RESULTS\]|<function_results>|<\|tool_response>"
 )
 _OWN_SIDE = re.compile(
-    rf"(?:{_TURNS})\s*(?:assistant|model)?\s*(?:<{_BAR}end_header_id{_BAR}>)?\n?|<\|assistant\|>"
+    rf"(?:{_TURNS})\s*(?:assistant|model)?\s*(?:<{_BAR}end_header_id{_BAR}>)?|<\|assistant\|>"
 )
 _ENDS = (
     rf"<{_BAR}(?:im_end|eot_id|eom_id|endoftext|end|return|call|end_of_text|eot|EOT|message_end"

@@ -1,0 +1,230 @@
+"""The tokens of lenient JSON and Python: strings, numbers, words and keys, and what lies between.
+
+A `Cursor` goes over a text once and counts what it had to bend. It evaluates nothing: an
+expression where a value belongs is a `Fault`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from azent.literals import strings
+from azent.literals.written import Bare, number
+
+# What is forgiven, what it costs, and how it is told.
+COSTS = {
+    "a trailing comma": 1,
+    "a missing comma": 2,
+    "single quotes": 1,
+    "typographic punctuation": 1,
+    "a comment": 1,
+    "a Python or JavaScript literal": 1,
+    "a key without quotes": 1,
+    "a value without quotes": 2,
+    "quotes that were not escaped": 3,
+    "backslashes that were not escaped": 1,
+    "line breaks in a string": 1,
+    "triple quotes": 2,
+    "a tuple": 1,
+    "missing closing brackets": 3,
+}
+INNER_QUOTES = "quotes that were not escaped"
+
+_FULL_WIDTH = "｛｝［］：，“”„‘’＂«"
+_TRIPLE = ('"""', "'''")
+_QUOTE_TOKEN = '<|"|>'  # Gemma's quotes; nothing between them is escaped
+_WORDS: dict[str, Any] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "True": True,
+    "False": False,
+    "None": None,
+    "TRUE": True,
+    "FALSE": False,
+    "NULL": None,
+    "undefined": None,
+    "nil": None,
+}
+_JSON_WORDS = ("true", "false", "null")
+_MOST_DIGITS = 4000  # Python converts no whole number of many more
+
+_SPACE = re.compile(r"\s*+")
+_COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/|#[^\n]*+", re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.+-])")
+_AFTER_NUMBER = re.compile(r"[ \t]*+(?:[\n\r,，}\])｝］/#\"'<`]|\Z)")
+_AFTER_WORD = re.compile(r"\s*+(?:[,，}\])｝］]|\Z)|[ \t]*+\n")
+_BREAKS = r",，:：{}\[\]()｛｝［］\"`“”<>=\\|;"
+_BARE = re.compile(rf"[^\s'{_BREAKS}][^\n\r{_BREAKS}]*+")
+_BARE_URL = re.compile(r"[a-z]{2,6}://[^\s,{}\[\]()\"'`<>]++")
+_BARE_KEY = re.compile(rf"[^\s'/#{_BREAKS}][^\n'{_BREAKS}]{{0,80}}?(?=\s*+[:：])")
+_BEGUN_KEY = re.compile(r"[\w -]*\Z")
+
+
+class Fault(ValueError):
+    """What cannot be read, and where; `reach` is how far was read to find out."""
+
+    def __init__(self, what: str, at: int, deep: bool = False, reach: int = 0) -> None:
+        super().__init__(what)
+        self.what, self.at, self.deep, self.reach = what, at, deep, max(at, reach)
+
+
+class Cut(Exception):
+    """The text ran out inside a string, or where a value was due; never leaves this package."""
+
+
+class Cursor:
+    """A place in a text, and what was bent on the way there.
+
+    `python`: its strings are Python's, and words without quotes are no values. `naive`: a string
+    ends at the first quote. `literal`: backslashes that can be meant both ways are kept.
+    `ambiguous` tells whether there were any.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        at: int,
+        *,
+        python: bool = False,
+        naive: bool = False,
+        literal: bool = False,
+    ) -> None:
+        self.text, self.at = text, at
+        self.python, self.naive, self.literal = python, naive, literal
+        self.bent: Counter[str] = Counter()
+        self.ambiguous = False
+
+    def bend(self, what: str) -> None:
+        self.bent[what] += 1
+
+    def char(self) -> str:
+        """The character here; raises Cut at the end."""
+        if self.at >= len(self.text):
+            raise Cut
+        return self.text[self.at]
+
+    def step(self) -> None:
+        """Over one mark of punctuation."""
+        if self.text[self.at] in _FULL_WIDTH:
+            self.bend("typographic punctuation")
+        self.at += 1
+
+    def skip(self) -> None:
+        """Over white space and comments."""
+        self._skip_space()
+        while self.text.startswith(("/", "#"), self.at):
+            comment = _COMMENT.match(self.text, self.at)
+            if comment is None:
+                if self.text.startswith("/*", self.at):
+                    raise Cut
+                return
+            self.bend("a comment")
+            self.at = comment.end()
+            self._skip_space()
+
+    def unexpected(self, what: str = "unexpected") -> Fault:
+        return Fault(f"{what} {self.text[self.at : self.at + 12]!r}", self.at)
+
+    def key(self) -> tuple[str, bool]:
+        """The key of a member, and whether it stands in quotes."""
+        if self.char() in strings.QUOTES:
+            return self.string("key"), True
+        if self.text.startswith(_QUOTE_TOKEN, self.at):
+            return self._token_string(), True
+        match = _BARE_KEY.match(self.text, self.at)
+        if match is None:
+            if _BEGUN_KEY.match(self.text, self.at):
+                raise Cut
+            raise self.unexpected("a key was expected, not")
+        self.at = match.end()
+        self.bend("a key without quotes")
+        return match.group().strip(), False
+
+    def scalar(self, place: str) -> Any:
+        """A string, a number or a word, in such a place."""
+        char = self.char()
+        if char in strings.QUOTES:
+            return self.string(place)
+        if char == "<" and self.text.startswith(_QUOTE_TOKEN, self.at):
+            return self._token_string()
+        match = _NUMBER.match(self.text, self.at)
+        if match is None or not _AFTER_NUMBER.match(self.text, match.end()):
+            return self._bare()
+        self.at = match.end()
+        if match.group(1) or match.group(2):
+            return number(match.group())
+        return int(match.group()) if len(match.group()) < _MOST_DIGITS else Bare(match.group())
+
+    def string(self, place: str) -> str:
+        """The string whose quote stands here."""
+        opener, triple = self.text[self.at], self.text[self.at : self.at + 3]
+        span = strings.fenced(self.text, self.at, triple) if triple in _TRIPLE else None
+        if span is not None:
+            self.bend("triple quotes")
+        else:
+            span = strings.quoted(self.text, self.at, place, self.naive)
+        if span is None:
+            raise Cut
+        raw = self.text[span.begin : span.end]
+        if span.inner:
+            self._check_inner_quotes(span, opener, raw)
+        self._note(raw, opener)
+        self.at = span.after
+        return strings.decoded(raw, self.python, self.literal)
+
+    # ---- parts ----
+
+    def _skip_space(self) -> None:
+        space = _SPACE.match(self.text, self.at)
+        self.at = space.end() if space else self.at
+
+    def _token_string(self) -> str:
+        span = strings.fenced(self.text, self.at, _QUOTE_TOKEN)
+        if span is None:
+            raise Cut
+        self.at = span.after
+        return self.text[span.begin : span.end]
+
+    def _bare(self) -> Any:
+        match = _BARE_URL.match(self.text, self.at) or _BARE.match(self.text, self.at)
+        if match is None:
+            raise self.unexpected("a value was expected, not")
+        word = match.group().rstrip()
+        end = match.start() + len(word)
+        if word in _WORDS:
+            self.at = end
+            if word not in _JSON_WORDS:
+                self.bend("a Python or JavaScript literal")
+            return _WORDS[word]
+        return self._unquoted(word, end)
+
+    def _unquoted(self, word: str, end: int) -> Bare:
+        """A value without quotes, if it reaches as far as a value can."""
+        if "..." in word or "…" in word or not _AFTER_WORD.match(self.text, end):
+            raise self.unexpected("a value was expected, not")
+        if self.python and not word[0].isdigit():
+            raise Fault(f"{word[:40]!r} is not a literal", self.at)
+        self.at = end
+        self.bend("a value without quotes")
+        return Bare(word)
+
+    def _check_inner_quotes(self, span: strings.Span, opener: str, raw: str) -> None:
+        if (opener == '"' and span.inner % 2) or strings.is_joined(raw):
+            what = "the quotes inside a string are not escaped"
+            raise Fault(what, span.begin, reach=span.end)
+        self.bend(INNER_QUOTES)
+
+    def _note(self, raw: str, opener: str) -> None:
+        """Count what was bent to read a string."""
+        if opener in "'`" and not self.python:
+            self.bend("single quotes")
+        elif opener in _FULL_WIDTH:
+            self.bend("typographic punctuation")
+        if "\n" in raw and not self.python:
+            self.bend("line breaks in a string")
+        if "\\" in raw and strings.has_unknown_escapes(raw):
+            self.bend("backslashes that were not escaped")
+            self.ambiguous |= strings.is_ambiguous(raw)

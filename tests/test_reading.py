@@ -1,0 +1,456 @@
+"""Neighbours of the reported cases: for each kind of reply, the other ways in which it comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from azent.reply import read
+from tests.reading import Outcome, outcome, specs
+
+OSLO = [["get_weather", {"city": "Oslo"}]]
+SUM = [["add", {"a": 1, "b": 2}]]
+NOW: list[Any] = [["now", {}]]
+CALL = '{"tools":[{"tool":"get_weather","tool_input":{"city":"Oslo"}}]}'
+ONE = '{"tool":"get_weather","tool_input":{"city":"Oslo"}}'
+NAMED = '{"name": "get_weather", "arguments": {"city": "Oslo"}}'
+
+SHAPES = [
+    ("the protocol", CALL, OSLO),
+    ("with white space", '\n  {\n "tools" : [ {"tool":"now" , "tool_input" : {} } ] }\n', NOW),
+    ("one call without a list", '{"tools": ' + ONE + "}", OSLO),
+    ("a bare call", ONE, OSLO),
+    ("a bare list", f"[{ONE}]", OSLO),
+    ("name and arguments", NAMED, OSLO),
+    ("arguments before the name", '{"arguments":{"city":"Oslo"},"name":"get_weather"}', OSLO),
+    ("name and parameters", NAMED.replace("arguments", "parameters"), OSLO),
+    ("function and parameters", '{"function":"get_weather","parameters":{"city":"Oslo"}}', OSLO),
+    ("type beside function", '{"type":"function","name":"now","parameters":{}}', NOW),
+    ("tool and args", '{"tool":"get_weather","args":{"city":"Oslo"}}', OSLO),
+    ("tool_name and input", '{"tool_name":"get_weather","input":{"city":"Oslo"}}', OSLO),
+    ("a list under tool_calls", '{"tool_calls": [' + NAMED + "]}", OSLO),
+    ("a list under calls", '{"calls": [' + ONE + "]}", OSLO),
+    ("OpenAI's", '{"tool_calls":[{"id":"x","type":"function","function":' + NAMED + "}]}", OSLO),
+    (
+        "OpenAI's with its message",
+        '{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function",'
+        '"function":{"name":"get_weather","arguments":"{\\"city\\": \\"Oslo\\"}"}}]}',
+        OSLO,
+    ),
+    ("arguments as a string", '{"tool":"add","tool_input":"{\\"a\\":1,\\"b\\":2}"}', SUM),
+    ("arguments as a Python string", '{"tool":"add","tool_input":"{\'a\': 1, \'b\': 2}"}', SUM),
+    ("function_call", '{"function_call": ' + NAMED + "}", OSLO),
+    ("Anthropic's", '{"type":"tool_use","id":"t","name":"now","input":{}}', NOW),
+    ("beside the name", '{"tool":"get_weather","city":"Oslo"}', OSLO),
+    ("the name as a key", '{"get_weather": {"city": "Oslo"}}', OSLO),
+    ("the name as a key in the list", '{"tools":[{"get_weather": {"city": "Oslo"}}]}', OSLO),
+    ("two names as keys", '{"now": {}, "add": {"a": 1, "b": 2}}', NOW + SUM),
+    ("objects in a row", ONE + '{"tool":"now","tool_input":{}}', OSLO + NOW),
+    ("objects with commas", ONE + ', {"tool":"now","tool_input":{}}', OSLO + NOW),
+    ("one object a line", ONE + '\n{"tool":"now","tool_input":{}}\n', OSLO + NOW),
+    ("a numbered list", f'1. {ONE}\n2. {{"tool":"now"}}', OSLO + NOW),
+    ("doubled", CALL + "\n" + CALL, OSLO),
+    ("doubled, fenced once", f"{CALL}\n\n```json\n{CALL}\n```", OSLO),
+    ("the same call meant twice", f"[{ONE},{ONE}]", OSLO + OSLO),
+    (
+        "two calls in one object",
+        '{"tool":"now","tool_input":{},"tool":"add","tool_input":{"a":1,"b":2}}',
+        NOW + SUM,
+    ),
+    ("a thought first", '{"thought":"it is cold","tools":[{"tool":"now","tool_input":{}}]}', NOW),
+    (
+        "a whole reply in quotes",
+        '"{\\"tools\\":[{\\"tool\\":\\"now\\",\\"tool_input\\":{}}]}"',
+        NOW,
+    ),
+    ("escaped once too often", '{\\"tools\\":[{\\"tool\\":\\"now\\",\\"tool_input\\":{}}]}', NOW),
+    ("keys in capitals", '{"Tools":[{"Tool":"now","Tool_Input":{}}]}', NOW),
+    ("no tool is called none", '{"tools":[{"tool":"none","tool_input":{}}]}', "none"),
+    ("an empty object", "{}", "none"),
+    ("an empty list of calls", '{"tools": []}', "none"),
+    ("null for the list", '{"tools": null}', "none"),
+    ("null", "null", "none"),
+    ("nothing", "", "error:empty"),
+    ("white space", " \n\t", "error:empty"),
+    ("an answer in disguise", '{"tool":"final_answer","tool_input":{"answer":"42"}}', "none"),
+    ("ReAct's answer in disguise", '{"action":"Final Answer","action_input":"42"}', "none"),
+    ("a list in place of arguments", '{"tool":"get_weather","tool_input":[{"city":"Oslo"}]}', OSLO),
+]
+
+AROUND = [
+    ("prose before", f"Sure!\n{CALL}", OSLO),
+    ("prose after", f"{CALL}\n\nLet me know.", OSLO),
+    ("prose on both sides", f"Sure!\n\n{CALL}\n\nDone.", OSLO),
+    ("a label", f"Tool call: {CALL}", OSLO),
+    ("a label in bold", f"**Tool call:** {CALL}", OSLO),
+    ("a sentence that leads to it", f"I will look that up: {CALL}", OSLO),
+    ("a fence", f"```\n{CALL}\n```", OSLO),
+    ("a fence of json", f"```json\n{CALL}\n```", OSLO),
+    ("a fence of anything", f"```tool_code\n{CALL}\n```", OSLO),
+    ("a fence in capitals", f"```JSON\n{CALL}\n```", OSLO),
+    ("a fence on one line", f"```json {CALL} ```", OSLO),
+    ("tildes", f"~~~json\n{CALL}\n~~~", OSLO),
+    ("a fence that is not closed", f"```json\n{CALL}", OSLO),
+    ("a fence with two calls", f'```json\n{ONE}\n{{"tool":"now"}}\n```', OSLO + NOW),
+    ("two fences", f'```json\n{ONE}\n```\nand\n```json\n{{"tool":"now"}}\n```', OSLO + NOW),
+    (
+        "a fence inside a string",
+        CALL.replace("Oslo", "```x```"),
+        [["get_weather", {"city": "```x```"}]],
+    ),
+    ("inline code", f"`{CALL}`", OSLO),
+    ("a mark of the end", f"{CALL}<|im_end|>", OSLO),
+    ("another mark of the end", f"{CALL}</s>", OSLO),
+    ("a mark of the beginning", f"<|im_start|>assistant\n{CALL}", OSLO),
+    ("a byte order mark", f"\ufeff{CALL}", OSLO),
+    ("a stray closing brace", CALL + "}", OSLO),
+    ("two stray closing marks", CALL + "]}", OSLO),
+    ("a semicolon", CALL + ";", OSLO),
+    ("an invented result", f"{CALL}\nTool result: 3\nUser: thanks", OSLO),
+    ("an invented second round", f'{ONE}\nObservation: 3\n{{"tool":"now"}}', OSLO),
+    ("an invented turn", f"{CALL}<|im_end|>\n<|im_start|>user\n{ONE}", OSLO),
+]
+
+NOT_MEANT = [
+    ("inside a sentence", f"I will not run {CALL} because it is dangerous."),
+    ("followed by a sentence", f"{CALL} is what I would send."),
+    ("a plain example in a sentence", f"Use {ONE} for that."),
+    ("denied on the line before", f"I will not send this:\n{CALL}"),
+    ("denied before a fence", f"You should never send this:\n```json\n{CALL}\n```"),
+    ("denied by a label", f"I won't call: {CALL}"),
+    ("a block quote", f"You wrote:\n\n> {CALL}\n\nShall I?"),
+    ("a fence in a block quote", f"> ```json\n> {CALL}\n> ```"),
+    ("reasoning", f"<think>{CALL}</think>It is cold."),
+    ("reasoning that is not closed", f"It is cold.\n<think>\n{CALL}"),
+    ("reasoning that the prompt opened", f"Maybe\n{CALL}\n</think>\nIt is cold."),
+    ("other reasoning", f"[THINK]\n{CALL}\n[/THINK]It is cold."),
+    ("inside another object", '{"example": ' + CALL + "}"),
+    ("inside a listing", f"```python\nx = {CALL}\n```"),
+    ("a listing of code", "```python\nfrom tools import add\nadd(a=1, b=2)\n```"),
+    ("somebody's data", '{"name": "add", "version": "1.0.0"}'),
+    ("a person", '{"name": "Ann", "age": 3}'),
+    ("a list of names", '["now", "add"]'),
+    ("a list of tools to buy", '{"tools": ["hammer", "saw"]}'),
+    (
+        "a schema",
+        '{"name":"now","description":"The time.","parameters":{"type":"object","properties":{}}}',
+    ),
+    ("an answer", '{"answer": "Paris"}'),
+    ("a sentence about a tag", "Write `<tool_call>` around calls."),
+    ("a tag in a sentence", "Models write <tool_call> and </tool_call> around calls."),
+    ("brackets in prose", "See [now] and {x} and f(x)."),
+    ("a name in prose", "I would use add(1, 2) here."),
+    ("html", "<div>\n<b>now</b>\n</div>"),
+]
+
+DAMAGE = [
+    ("a trailing comma", '{"tool":"add","tool_input":{"a":1,"b":2,},}', SUM),
+    ("commas missing", '{"tool":"add" "tool_input":{"a":1 "b":2}}', SUM),
+    ("commas missing at line ends", '{"tool":"add"\n"tool_input":{"a":1\n"b":2}}', SUM),
+    ("single quotes", "{'tool':'add','tool_input':{'a':1,'b':2}}", SUM),
+    ("smart quotes", "{“tool”:“add”,“tool_input”:{“a”:1,“b”:2}}", SUM),
+    ("full-width punctuation", '｛"tool"：“add”，"tool_input"：｛"a"：1，"b"：2｝｝', SUM),
+    ("line comments", '{"tool":"add", // which\n"tool_input":{"a":1, # one\n"b":2}}', SUM),
+    ("block comments", '{"tool":"add", /* it */ "tool_input":{"a":1,"b":2}}', SUM),
+    ("keys without quotes", '{tool: "add", tool_input: {a: 1, b: 2}}', SUM),
+    ("names without quotes", "{tool: add, tool_input: {a: 1, b: 2}}", SUM),
+    (
+        "Python literals",
+        "{'tool':'set_light','tool_input':{'room':'hall','on':True,'level':None}}",
+        [["set_light", {"room": "hall", "on": True}]],
+    ),
+    ("undefined", '{"tool":"get_weather","tool_input":{"city":"Oslo","unit":undefined}}', OSLO),
+    (
+        "a raw line break",
+        '{"tool":"search_notes","tool_input":{"query":"a\nb"}}',
+        [["search_notes", {"query": "a\nb"}]],
+    ),
+    (
+        "a raw tab",
+        '{"tool":"search_notes","tool_input":{"query":"a\tb"}}',
+        [["search_notes", {"query": "a\tb"}]],
+    ),
+    (
+        "quotes inside",
+        '{"tool":"search_notes","tool_input":{"query":"the "old" one"}}',
+        [["search_notes", {"query": 'the "old" one'}]],
+    ),
+    (
+        "quotes before a comma",
+        '{"tool":"search_notes","tool_input":{"query":"say "hi", now","limit":2}}',
+        [["search_notes", {"query": 'say "hi", now', "limit": 2}]],
+    ),
+    (
+        "an apostrophe",
+        "{'tool':'search_notes','tool_input':{'query':'Martha's garden'}}",
+        [["search_notes", {"query": "Martha's garden"}]],
+    ),
+    (
+        "a path",
+        r'{"tool":"read_file","tool_input":{"path":"C:\Users\new\table.txt"}}',
+        [["read_file", {"path": r"C:\Users\new\table.txt"}]],
+    ),
+    (
+        "a relative path",
+        r'{"tool":"read_file","tool_input":{"path":"src\Main\test.py"}}',
+        [["read_file", {"path": r"src\Main\test.py"}]],
+    ),
+    (
+        "a regular expression",
+        r'{"tool":"grep","tool_input":{"pattern":"\d+\s*\w"}}',
+        [["grep", {"pattern": r"\d+\s*\w"}]],
+    ),
+    (
+        "a word boundary",
+        r'{"tool":"grep","tool_input":{"pattern":"\bfoo\d"}}',
+        [["grep", {"pattern": r"\bfoo\d"}]],
+    ),
+    (
+        "LaTeX",
+        r'{"tool":"search_notes","tool_input":{"query":"\frac{\alpha}{2} \times \theta"}}',
+        [["search_notes", {"query": r"\frac{\alpha}{2} \times \theta"}]],
+    ),
+    (
+        "an escaped apostrophe",
+        r'{"tool":"search_notes","tool_input":{"query":"Martha\'s"}}',
+        [["search_notes", {"query": "Martha's"}]],
+    ),
+    (
+        "triple quotes",
+        '{"tool":"search_notes","tool_input":{"query":"""a "b" c"""}}',
+        [["search_notes", {"query": 'a "b" c'}]],
+    ),
+    ("a closing brace missing", '{"tools":[{"tool":"add","tool_input":{"a":1,"b":2}}]', SUM),
+    ("closing marks missing", '{"tools":[{"tool":"add","tool_input":{"a":1,"b":2}', SUM),
+    ("a brace missing in the middle", '{"tools":[{"tool":"add","tool_input":{"a":1,"b":2}]}', SUM),
+    (
+        "a mark missing inside a tag",
+        '<tool_call>{"name":"add","arguments":{"a":1,"b":2}</tool_call>',
+        SUM,
+    ),
+    (
+        "zeros before a code",
+        '{"tool":"lookup_order","tool_input":{"order_id":00789}}',
+        [["lookup_order", {"order_id": "00789"}]],
+    ),
+    (
+        "a fraction as a string",
+        '{"tool":"lookup_order","tool_input":{"order_id":1.50}}',
+        [["lookup_order", {"order_id": "1.50"}]],
+    ),
+]
+
+REFUSED = [
+    (
+        "thousands",
+        '{"tool":"transfer","tool_input":{"account":"A","amount":1,250.50}}',
+        "error:malformed",
+    ),
+    (
+        "a unit",
+        '{"tool":"transfer","tool_input":{"account":"A","amount":5 EUR}}',
+        [["transfer", "error:invalid_argument"]],
+    ),
+    (
+        "arithmetic",
+        '{"tool":"add","tool_input":{"a":1+2,"b":2}}',
+        [["add", "error:invalid_argument"]],
+    ),
+    (
+        "an ellipsis",
+        '{"tool":"run_commands","tool_input":{"commands":["a", ...]}}',
+        "error:malformed",
+    ),
+    (
+        "strings to be joined",
+        '{"tool":"read_file","tool_input":{"path":"a" + "b"}}',
+        "error:malformed",
+    ),
+    ("an odd quote", '{"tool":"read_file","tool_input":{"path":"a "b"}}', "error:malformed"),
+    ("both ways", r'{"tool":"grep","tool_input":{"pattern":"\d\nx \s"}}', "error:malformed"),
+    (
+        "not a number",
+        '{"tool":"transfer","tool_input":{"account":"A","amount":NaN}}',
+        [["transfer", "error:invalid_argument"]],
+    ),
+    (
+        "no end",
+        '{"tool":"transfer","tool_input":{"account":"A","amount":Infinity}}',
+        [["transfer", "error:invalid_argument"]],
+    ),
+    (
+        "too large",
+        '{"tool":"transfer","tool_input":{"account":"A","amount":1e999}}',
+        [["transfer", "error:invalid_argument"]],
+    ),
+    ("two values", '{"tool":"add","tool_input":{"a":1,"b":2,"b":3}}', [["add", "error:malformed"]]),
+    (
+        "half a character",
+        '{"tool":"read_file","tool_input":{"path":"\\ud800"}}',
+        [["read_file", "error:invalid_argument"]],
+    ),
+    (
+        "too deep",
+        '{"tool":"read_file","tool_input":{"path":' + "[" * 80 + "]" * 80 + "}}",
+        "error:too_deep",
+    ),
+    ("an unknown tool", '{"tool":"fly","tool_input":{}}', [["fly", "error:unknown_tool"]]),
+    (
+        "a misspelt tool",
+        '{"tool":"get_wether","tool_input":{"city":"Oslo"}}',
+        [["get_wether", "error:unknown_tool"]],
+    ),
+    ("code", '[get_weather(city=open("x").read())]', "error:malformed"),
+    ("a variable", "[get_weather(city=here)]", "error:malformed"),
+    ("an f-string", '[get_weather(city=f"{x}")]', "error:malformed"),
+]
+
+CUT = [
+    ("in a string", '{"tool":"run_command","tool_input":{"command":"rm -rf /srv', "stop"),
+    (
+        "in a string, by the limit",
+        '{"tool":"run_command","tool_input":{"command":"rm -rf /srv',
+        "length",
+    ),
+    ("between items", '{"tool":"run_commands","tool_input":{"commands":["a","b"', "length"),
+    ("after an item", '{"tool":"run_commands","tool_input":{"commands":["a","b"]', "length"),
+    ("before the last brace", '{"tool":"add","tool_input":{"a":1,"b":2}', "length"),
+    ("in a number", '{"tool":"add","tool_input":{"a":1,"b":2', "length"),
+    ("after a comma", '{"tool":"add","tool_input":{"a":1,', "stop"),
+    ("after a colon", '{"tool":"add","tool_input":{"a":', "stop"),
+    ("in a key", '{"tool":"add","tool_in', "stop"),
+    ("in a name", '{"tools":[{"tool":"ad', "length"),
+    ("in a fence", '```json\n{"tool":"run_command","tool_input":{"command":"rm', "stop"),
+    ("in a tag", '<tool_call>\n{"name":"run_command","arguments":{"command":"rm', "stop"),
+    (
+        "before the closing tag",
+        "<tool_call>\n<function=run_command>\n<parameter=command>\nrm",
+        "stop",
+    ),
+    ("in Python", '[run_command(command="rm -rf /srv', "stop"),
+    ("in ReAct", 'Action: run_command\nAction Input: {"command": "rm', "stop"),
+    ("in ReAct's plain input", "Action: run_command\nAction Input: rm -rf /srv", "length"),
+    ("in Mistral's", '[TOOL_CALLS]run_command[ARGS]{"command": "rm', "length"),
+    (
+        "in Harmony",
+        '<|channel|>commentary to=functions.run_command<|message|>{"command":"rm',
+        "length",
+    ),
+    ("at the opening tag", "I will check.\n<tool_call>", "length"),
+]
+
+DIALECTS = [
+    ("hermes", f"<tool_call>\n{NAMED}\n</tool_call>", OSLO),
+    ("hermes without an end", f"<tool_call>\n{NAMED}", OSLO),
+    ("hermes with our keys", f"<tool_call>{ONE}</tool_call>", OSLO),
+    ("hermes in a fence", f"```xml\n<tool_call>\n{NAMED}\n</tool_call>\n```", OSLO),
+    ("hermes around a fence", f"<tool_call>\n```json\n{NAMED}\n```\n</tool_call>", OSLO),
+    (
+        "hermes twice in a tag",
+        f'<tool_call>\n{NAMED}\n{{"name":"now","arguments":{{}}}}\n</tool_call>',
+        OSLO + NOW,
+    ),
+    ("a list in a tag", f"<tool_calls>[{NAMED}]</tool_calls>", OSLO),
+    ("function_call", f"<function_call> {NAMED}", OSLO),
+    ("tools", f"<tools>{NAMED}</tools>", OSLO),
+    ("a name before JSON", '<tool_call>get_weather\n{"city": "Oslo"}\n</tool_call>', OSLO),
+    ("Python in a tag", '<tool_call>get_weather(city="Oslo")</tool_call>', OSLO),
+    (
+        "qwen",
+        "<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
+        OSLO,
+    ),
+    (
+        "qwen without its tag",
+        "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>",
+        OSLO,
+    ),
+    ("llama's function tag", '<function=get_weather>{"city": "Oslo"}</function>', OSLO),
+    ("llama's python tag", f"<|python_tag|>{NAMED}", OSLO),
+    ("pythonic", '[get_weather(city="Oslo"), now()]', OSLO + NOW),
+    ("pythonic on a line", 'get_weather(city="Oslo")', OSLO),
+    ("pythonic in a fence", '```python\nget_weather(city="Oslo")\n```', OSLO),
+    ("pythonic in print", '```tool_code\nprint(default_api.get_weather(city="Oslo"))\n```', OSLO),
+    ("pythonic by position", "[get_weather('Oslo')]", OSLO),
+    ("mistral's list", f"[TOOL_CALLS] [{NAMED}]", OSLO),
+    ("mistral's name", '[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo"}', OSLO),
+    ("mistral's id", '[TOOL_CALLS]get_weather[CALL_ID]abc123def[ARGS]{"city": "Oslo"}', OSLO),
+    (
+        "deepseek",
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{"city": "Oslo"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        OSLO,
+    ),
+    (
+        "dsml",
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+        OSLO,
+    ),
+    (
+        "invoke",
+        '<function_calls>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</function_calls>',
+        OSLO,
+    ),
+    (
+        "kimi",
+        '<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|><|tool_calls_section_end|>',
+        OSLO,
+    ),
+    (
+        "glm",
+        "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
+        OSLO,
+    ),
+    (
+        "harmony",
+        '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"Oslo"}<|call|>',
+        OSLO,
+    ),
+    ("gemma", '<|tool_call>call:get_weather{city:<|"|>Oslo<|"|>}<tool_call|>', OSLO),
+    ("granite", f"<|tool_call|>[{NAMED}]", OSLO),
+    ("phi", f"functools[{NAMED}]", OSLO),
+    ("lfm", '<|tool_call_start|>[get_weather(city="Oslo")]<|tool_call_end|>', OSLO),
+    ("lm studio", f"[TOOL_REQUEST]{NAMED}[END_TOOL_REQUEST]", OSLO),
+    ("the name as a tag", "<get_weather>\n<city>Oslo</city>\n</get_weather>", OSLO),
+    ("ReAct", 'Thought: hm\nAction: get_weather\nAction Input: {"city": "Oslo"}', OSLO),
+    ("ReAct in bold", '**Action:** get_weather\n**Action Input:** {"city": "Oslo"}', OSLO),
+    ("ReAct with plain input", "Action: get_weather\nAction Input: Oslo\n", OSLO),
+    (
+        "ReAct and an invented result",
+        "Action: now\nAction Input: {}\nObservation: 3\nAction: now\nAction Input: {}",
+        NOW,
+    ),
+    (
+        "ReAct's blob",
+        'Action:\n```json\n{"action":"get_weather","action_input":{"city":"Oslo"}}\n```',
+        OSLO,
+    ),
+]
+
+
+def named(rows: list[tuple[Any, ...]]) -> list[Any]:
+    return [pytest.param(*row[1:], id=row[0]) for row in rows]
+
+
+@pytest.mark.parametrize(("text", "expected"), named(SHAPES + AROUND + DAMAGE + DIALECTS + REFUSED))
+def test_is_read_as(text: str, expected: Outcome) -> None:
+    assert outcome(read(text, specs())) == expected
+
+
+@pytest.mark.parametrize("text", named(NOT_MEANT))
+def test_is_not_a_call(text: str) -> None:
+    reply = read(text, specs())
+    assert outcome(reply) == "none"
+    assert reply.text or reply.thinking
+
+
+@pytest.mark.parametrize(("text", "reason"), named(CUT))
+def test_what_is_cut_does_not_run(text: str, reason: str) -> None:
+    reply = read(text, specs(), done_reason=reason)
+    kinds = {
+        reply.problem and reply.problem.kind,
+        *(c.problem and c.problem.kind for c in reply.calls),
+    }
+    assert kinds - {None} == {"truncated"}
+    assert all(call.problem for call in reply.calls)
+    assert "{" not in reply.text

@@ -27,7 +27,7 @@ from azent.nesting import about, one_deeper
 from azent.prompt import PromptSet
 from azent.request import Terms
 from azent.session import Keeper, Session, kept
-from azent.step import asked, recovered
+from azent.step import asked, recovered, told_of
 from azent.toolbox import Toolbox
 from azent.tools import RESERVED, Tool, are_trusted, as_tool, tool
 from azent.tracing import RunInfo, atraced, traced
@@ -231,8 +231,10 @@ class Agent:
             raise UsageError("log and session cannot go together", "A session has its own log.")
         terms = self.terms(context)
         with kept(session) as keeper, self._execution(context, keeper, loop) as execution:
+            before = log or recovered(keeper.log, keeper.begun, terms)
+            keeper.troubles += told_of(log or keeper.log, before)
             turn = Turn(
-                _begun(question, log or recovered(keeper.log, keeper.begun, terms), terms),
+                _begun(question, before, terms),
                 terms,
                 execution,
                 keep=keeper.keep,

@@ -32,7 +32,8 @@ MESSAGE_TOKENS = 6  # that a chat template puts around a message
 IMAGE_TOKENS = 800
 MOST_CORRECTED = 2.5  # times the estimate
 PIECE = re.compile(
-    r"[A-Za-z]{1,7}|[0-9]|[!-/:-@\[-`{-~]{1,2}|[\u0080-\u2fff]{1,2}|[\u3000-\U0010ffff]|\n+"
+    r"[A-Za-z]{1,7}|[0-9]|[!-/:-@\[-`{-~]{1,2}"
+    r"|[\u0080-\u2fff]{1,2}|[\u3000-\U0010ffff]|\n+|[ \t]{3,16}"
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -56,7 +55,7 @@ def run(store: Path, effects: Path, kill_after: float | None) -> bool:
         assert process.stdout.readline() == "started\n"
         if kill_after is not None:
             time.sleep(kill_after)
-            process.send_signal(signal.SIGKILL)
+            process.kill()
         return "All done." in process.stdout.read()
 
 

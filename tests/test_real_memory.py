@@ -10,7 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 import azent
+from azent.budget import estimate
+from azent.decide import log_of
+from azent.log import turns
 from azent.messages import Log
+from azent.models import Model
 from tests.conftest import SMALL_MODEL
 
 pytestmark = pytest.mark.model
@@ -25,7 +29,7 @@ class Pizza(BaseModel):
 class Overheard:
     """A model, and the requests that it was asked."""
 
-    def __init__(self, model: azent.models.Model) -> None:
+    def __init__(self, model: Model) -> None:
         self.name = model.name
         self.num_ctx = model.num_ctx
         self.heard: list[azent.Request] = []
@@ -38,20 +42,20 @@ class Overheard:
 
 
 @pytest.fixture
-def model(ollama: str) -> azent.models.Model:
+def model(ollama: str) -> Model:
     options = {"num_predict": 200}
     return azent.open_model(SMALL_MODEL, host=ollama, num_ctx=NUM_CTX, options=options)
 
 
-def test_it_remembers_over_turns_and_processes(model: azent.models.Model, tmp_path: Path) -> None:
+def test_it_remembers_over_turns_and_processes(model: Model, tmp_path: Path) -> None:
     session = azent.Session("work", azent.Store(tmp_path / "sessions.db"))
     azent.Agent(model).ask("Hello! My name is Logan.", session=session)
     answer = azent.Agent(model).ask("What is my name?", session=session)
     assert "Logan" in answer.text
 
 
-def test_a_summary_holds_the_facts(model: azent.models.Model) -> None:
-    log: Log = azent.decide.log_of(
+def test_a_summary_holds_the_facts(model: Model) -> None:
+    log: Log = log_of(
         [
             {"role": "user", "content": "My name is Logan, and I live in Bergen."},
             {"role": "assistant", "content": "Nice to meet you, Logan."},
@@ -64,14 +68,14 @@ def test_a_summary_holds_the_facts(model: azent.models.Model) -> None:
     assert "cat" in said.lower()
 
 
-def test_answers_come_as_values(model: azent.models.Model) -> None:
+def test_answers_come_as_values(model: Model) -> None:
     agent = azent.Agent(model, output=list[Pizza])
     answer = agent.ask("Our menu: a Margherita is 7.50, a Funghi is 9.00. List all pizzas.")
     assert answer.value == [Pizza(name="Margherita", price=7.5), Pizza(name="Funghi", price=9.0)]
     assert len(json.loads(answer.text)) == 2
 
 
-def test_answers_of_functions_come_as_values(model: azent.models.Model) -> None:
+def test_answers_of_functions_come_as_values(model: Model) -> None:
     def temperature(city: str) -> str:
         """Get the temperature in a city, in degrees Celsius."""
         return "17 degrees in Oslo"
@@ -101,11 +105,11 @@ def test_a_conversation_three_times_the_context(ollama: str) -> None:
     warnings: list[str] = []
     told = 0
     while told < 3 * NUM_CTX:
-        number = len(azent.log.turns(log))
+        number = len(turns(log))
         question = f"Note number {number}: " + "the quick brown fox jumps over a dog. " * 45
         answer = agent.ask(f"{question} Say ok.", log)
         log, warnings = answer.log, [*warnings, *answer.warnings]
-        told += azent.budget.estimate([{"content": question}])
+        told += estimate([{"content": question}])
         sent = str(model.heard[-1].messages)
         assert all(word in sent for word in ("SYSTEM-MARK", "now()", question.strip()))
         assert answer.usage.requests == 0 or answer.usage.prompt_tokens > 0

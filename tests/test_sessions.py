@@ -173,6 +173,7 @@ def test_a_call_that_began_is_not_begun_again(
     assert sender.sent == ["2"]
     assert [result.text for result in answer.results] == [INTERRUPTED, "sent"]
     assert Note("interrupted", ids=("1",)) in answer.log
+    assert ["not begun again: send" in warning for warning in answer.warnings] == [True]
     assert INTERRUPTED in model.heard[0].messages[-1]["content"]
     assert [m for m in answer.log if isinstance(m, Question)] == [Question("go")]
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from azent.step.hear import early, hear, refuse, take, to_run
 from azent.step.next import Ask, Done, Run, Shrink, Step, answer_of, next_step, stop_reason
 from azent.step.read import reader_for
-from azent.step.resume import INTERRUPTED, asked, is_open, recovered
+from azent.step.resume import INTERRUPTED, asked, is_open, recovered, told_of
 
 __all__ = [
     "INTERRUPTED",
@@ -44,4 +44,5 @@ __all__ = [
     "stop_reason",
     "take",
     "to_run",
+    "told_of",
 ]

@@ -27,6 +27,15 @@ def recovered(log: Log, begun: frozenset[str], terms: Terms) -> Log:
     return log
 
 
+def told_of(before: Log, after: Log) -> list[str]:
+    """What a person should know of a log that was `recovered`."""
+    added = [m for m in after[len(before) :] if isinstance(m, Result)]
+    if not added:
+        return []
+    names = ", ".join(dict.fromkeys(result.tool for result in added))
+    return [f"the last run was broken off during calls that are not begun again: {names}"]
+
+
 def is_open(log: Log, terms: Terms) -> bool:
     """Does the last question of a log still wait for its answer, and can it go on?"""
     if not any(isinstance(message, Question) for message in log):

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from azent.execute import Ran
 from azent.execute.threads import background_loop
-from azent.flow import Close, Consent, Effect, Flow, Open, Pull, Wait
+from azent.flow import Close, Consent, Effect, Flow, Measure, Open, Pull, Wait
 from azent.messages import Answer, Call, Delta, End, Event, Request
-from azent.models import AsyncModel, Model
+from azent.models import AsyncModel, Model, context_of
 
 Verdict: TypeAlias = bool | str | Mapping[str, Any]
 Approve: TypeAlias = Callable[[Call], Any]  # a Verdict, or an awaitable of one
@@ -94,6 +94,8 @@ class _Hand:
 
     def carry_out(self, effect: Effect) -> Any:
         match effect:
+            case Measure():
+                return context_of(self._model)
             case Open(request):
                 self._pieces = self._model.stream(request)
             case Pull():
@@ -134,6 +136,8 @@ class _AsyncHand:
 
     async def carry_out(self, effect: Effect) -> Any:
         match effect:
+            case Measure():
+                return await asyncio.to_thread(context_of, self._model)
             case Open(request):
                 self._pieces = _stream(self._model, request)
             case Pull(most) if self._pieces is not None:

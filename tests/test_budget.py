@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -27,10 +28,12 @@ from azent.messages import (
     Shrunk,
     Usage,
 )
+from azent.models import context_of
 from azent.request import Terms, messages_for
 from azent.shrunk import shortened, turns_left_out
 from azent.step import Ask, next_step
 from azent.tools import specs_of
+from tests.scripted_ollama import ScriptedOllama
 
 NONE = '{"tools": []}'
 
@@ -314,3 +317,21 @@ def test_notes_survive_a_store() -> None:
     note = Note("shrunk", "text", ("1",), 2, 300, Usage(1, 2, 3))
     stored = json.loads(json.dumps(azent.messages.to_json(note)))
     assert azent.messages.from_json(stored) == note
+
+
+@pytest.mark.parametrize(("has", "wanted", "holds"), [(1024, 8192, 1024), (32768, 2048, 2048)])
+def test_the_context_is_what_the_model_has_of_what_is_wanted(
+    has: int, wanted: int, holds: int
+) -> None:
+    with ScriptedOllama("ok", context_length=has) as server:
+        model = azent.open_model("scripted", host=server.url, num_ctx=wanted)
+        one = azent.Agent(model).ask("word " * 9000)
+        other = asyncio.run(azent.Agent(model).aask("word " * 9000))
+    for answer in (one, other):
+        assert f"the context holds {holds}" in answer.warnings[0]
+    assert [asked.body["options"]["num_ctx"] for asked in server.requests] == [wanted] * 2
+
+
+def test_a_server_that_does_not_say_leaves_it_at_what_is_wanted() -> None:
+    model = azent.open_model("scripted", host="127.0.0.1:9", num_ctx=2048)
+    assert context_of(model) == 2048

@@ -20,6 +20,7 @@ from azent.flow.turn import (
     Consent,
     Effect,
     Flow,
+    Measure,
     Moves,
     Open,
     Pull,
@@ -36,6 +37,7 @@ __all__ = [
     "Consent",
     "Effect",
     "Flow",
+    "Measure",
     "Open",
     "Pull",
     "Turn",
@@ -47,6 +49,7 @@ __all__ = [
 
 def converse(turn: Turn) -> Flow:
     """From a question to its answer, which the generator returns."""
+    turn.terms = replace(turn.terms, num_ctx=(yield Measure()))
     yield from _troubles(turn)
     answer = yield from _in_time(turn, _steps)
     yield from _troubles(turn)

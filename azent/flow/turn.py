@@ -1,5 +1,6 @@
 """What a turn is made of while it lasts, and the effects that its driver carries out.
 
+    Measure()              ask how large the context is           tokens, None where unknown
     Open(request)          begin a reply of the model             nothing comes back
     Pull(most)             wait for its next piece                the piece, None after the last
     Close()                stop it                                nothing
@@ -24,6 +25,11 @@ from azent.request import Terms
 
 _logger = logging.getLogger("azent")
 _logger.addHandler(logging.NullHandler())  # who wants to see warnings has handlers of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ class Consent:
     call: Call
 
 
-Effect: TypeAlias = Open | Pull | Close | Wait | Consent
+Effect: TypeAlias = Measure | Open | Pull | Close | Wait | Consent
 Flow: TypeAlias = Generator[Effect | Event, Any, Answer]
 Moves: TypeAlias = Generator[Effect | Event, Any, None]
 

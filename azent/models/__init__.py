@@ -2,7 +2,8 @@
 
 A model has a `name`, a `num_ctx` (the tokens that its context holds, None where that is not known)
 and `stream(request)`, an iterator of `Delta`s closed by one `End`. Closing the iterator stops the
-model. `astream`, its asynchronous twin, may be left out: `stream` then runs in a thread.
+model. `astream`, its asynchronous twin, may be left out: `stream` then runs in a thread; and so may
+`context()`, which finds out how much of `num_ctx` there really is.
 
 A model has an address: "ollama:qwen3:8b", "gguf:/path/to/model.gguf",
 "openai:http://host:8000/v1#name"; a bare name means Ollama.
@@ -17,7 +18,7 @@ from azent.errors import UsageError
 from azent.messages import Delta, End, Request
 from azent.models.scripted import Scripted
 
-__all__ = ["AsyncModel", "Model", "Scripted", "open_model"]
+__all__ = ["AsyncModel", "MeasuredModel", "Model", "Scripted", "context_of", "open_model"]
 
 
 class Model(Protocol):
@@ -37,6 +38,18 @@ class AsyncModel(Model, Protocol):
     """A model that can also be waited for without a thread."""
 
     def astream(self, request: Request) -> AsyncIterator[Delta | End]: ...
+
+
+@runtime_checkable
+class MeasuredModel(Model, Protocol):
+    """A model that can find out how large its context really is."""
+
+    def context(self) -> int | None: ...
+
+
+def context_of(model: Model) -> int | None:
+    """The tokens that a model's context holds, None where that is not known."""
+    return model.context() if isinstance(model, MeasuredModel) else model.num_ctx
 
 
 def open_model(address: str | Model, **settings: Any) -> Model:

@@ -37,6 +37,7 @@ DEFAULTS = {
     # Ollama's own 1.1 holds it against a value that it stood in the prompt; calls must copy values.
     "repeat_penalty": 1.0,
 }
+SHOW_SECONDS = 5.0
 
 
 class Ollama:
@@ -80,12 +81,35 @@ class Ollama:
         self.reply_timeout = reply_timeout
         self.verify = verify
         self.options = {**DEFAULTS, **(options or {})}
+        self._context: int | None = None
         login = settings.ollama_login(host)
         self._headers = {**basic(login), **(headers or {})}
         self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:
         return f"Ollama({self.name!r}, host={self.host!r})"
+
+    def context(self) -> int | None:
+        """The tokens that the context holds: as many as were asked for, or the model can have.
+
+        The server is asked for the latter once; what is wrong with it, the first request will say.
+        """
+        if self._context is None:
+            self._context = self._measured()
+        return self._context or self.num_ctx
+
+    def _measured(self) -> int | None:
+        import httpx
+        import ollama
+
+        timeout = httpx.Timeout(SHOW_SECONDS, connect=self.connect_timeout)
+        try:
+            with ollama.Client(self.host, **self.transport(), timeout=timeout) as client:
+                facts = client.show(self.name).modelinfo or {}
+        except Exception:  # of many kinds, and none of them matters here
+            return None
+        most = [int(value) for name, value in facts.items() if name.endswith(".context_length")]
+        return min([*most, self.num_ctx or NUM_CTX])
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""

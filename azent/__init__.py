@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 # Where each public name lives. Type checkers read the imports below instead; a test compares them.
 _HOMES = {
     "agent": ("Agent",),
+    "chain": ("Chain", "StepFinished", "StepStarted"),
     "decide": ("chat_of", "select"),
     "errors": (
         "AzentError",
@@ -91,6 +92,7 @@ __all__ = [
     "CallFinished",
     "CallStarted",
     "CasesError",
+    "Chain",
     "Chunk",
     "Context",
     "ContextTooSmall",
@@ -122,6 +124,8 @@ __all__ = [
     "SessionError",
     "SettingsError",
     "Shrunk",
+    "StepFinished",
+    "StepStarted",
     "Store",
     "Thinking",
     "Tool",
@@ -157,6 +161,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from azent.agent import Agent
+    from azent.chain import Chain, StepFinished, StepStarted
     from azent.decide import chat_of, select
     from azent.errors import (
         AzentError,

@@ -4,6 +4,8 @@
     ├── chat MODEL             each request to the model
     └── execute_tool TOOL      each call
 
+A chain has a span of its own, and one in it for each step.
+
 Spans are made where the program has loaded `opentelemetry.trace` itself: whoever uses it has, and
 everyone else pays nothing. What was asked, said and returned is put into them only where
 OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says so.
@@ -13,10 +15,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
-from contextlib import aclosing, closing, contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, aclosing, closing, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from azent import settings
 from azent.messages import (
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 CHAT = "chat"
+
+Each = TypeVar("Each")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,58 @@ async def atraced(events: AsyncGenerator[Event, None], run: RunInfo) -> AsyncGen
                     return
                 recorder.see(event)
                 yield event
+
+
+def spanned(events: Iterator[Each], name: str) -> Generator[Each, None, None]:
+    """The same events, with a span of that name around them where OpenTelemetry is used."""
+    with _ended(events), _span(name) as current:
+        while True:
+            with current():
+                event = next(events, None)
+            if event is None:
+                return
+            yield event
+
+
+async def aspanned(events: AsyncGenerator[Each, None], name: str) -> AsyncGenerator[Each, None]:
+    """The asynchronous twin of `spanned`."""
+    async with aclosing(events):
+        with _span(name) as current:
+            while True:
+                with current():
+                    event = await anext(events, None)
+                if event is None:
+                    return
+                yield event
+
+
+@contextmanager
+def _ended(events: Iterator[Any]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if isinstance(events, Generator):
+            events.close()
+
+
+@contextmanager
+def _span(name: str) -> Iterator[Callable[[], AbstractContextManager[object]]]:
+    """A span, as a function that makes it the parent of those that others begin meanwhile."""
+    if not _is_used():
+        yield nullcontext
+        return
+    from opentelemetry import trace
+
+    span = trace.get_tracer("azent").start_span(name)
+    quietly = {"record_exception": False, "set_status_on_exception": False}  # they tell its words
+    try:
+        yield partial(trace.use_span, span, **quietly)
+    except Exception as error:
+        span.set_attribute("error.type", type(error).__name__)
+        span.set_status(trace.StatusCode.ERROR)
+        raise
+    finally:
+        span.end()
 
 
 def _is_used() -> bool:

@@ -146,3 +146,13 @@ def test_an_agent_in_an_agent_is_traced_within_it(exporter: InMemorySpanExporter
     inner_run, outer_run = runs
     assert inner_run.parent is not None
     assert inner_run.parent.span_id == outer_run.context.span_id
+
+
+def test_a_chain_has_a_span_and_one_for_each_step(exporter: InMemorySpanExporter) -> None:
+    chain = azent.Chain(str.upper) | azent.Agent(azent.Scripted("ok"))
+    assert chain.run("a") == "ok"
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    parents = {name: span.parent.span_id for name, span in spans.items() if span.parent}
+    chain_id = spans["chain"].context.span_id
+    assert parents["step upper"] == parents["step scripted"] == chain_id
+    assert parents["invoke_agent"] == spans["step scripted"].context.span_id

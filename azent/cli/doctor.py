@@ -7,19 +7,26 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from azent.cli import options
+from azent.cli.build import model_from, settings_from
 from azent.cli.polite import polite
-from azent.cli.visible import visible
+from azent.cli.visible import encodable, visible
 from azent.errors import AzentError
 
 Level = Literal["ok", "note", "bad"]
 MARKS = {"ok": "✓", "note": "!", "bad": "✗"}
 ROUND_TRIP_SECONDS = 180.0
+FETCH = "Fetch it with `azent models pull gguf:NAME`, or name a model with -m."
+
+if TYPE_CHECKING:
+    from azent.messages import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +41,15 @@ class Finding:
 
 @polite
 def command(
-    model: Annotated[str | None, typer.Option("--model", "-m", help="The model to try.")] = None,
-    host: Annotated[str | None, typer.Option(help="The server; else OLLAMA_HOST.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    model: options.Model = None,
+    profile: options.Profile = None,
+    host: options.Host = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Check the server, the models, the folders and a real call. Exits with 1 where one is bad."""
+    """Check folders, server, models and a real call. Exits with 1 where one of them is bad."""
     findings = []
-    for finding in look(model, host):
+    values = settings_from({"model": model, "profile": profile or None, "host": host})
+    for finding in look({name: value.value for name, value in values.items()}):
         findings.append(finding)
         if not as_json:
             _print(finding)
@@ -50,15 +59,16 @@ def command(
         raise typer.Exit(1)
 
 
-def look(model: str | None = None, host: str | None = None) -> Iterator[Finding]:
-    """The findings, one by one, as they are made."""
+def look(given: Mapping[str, Any]) -> Iterator[Finding]:
+    """The findings under some settings, one by one, as they are made."""
+    host = given["host"]
     yield _versions()
     yield from _folders()
     server = _server(host)
     yield server
     if server.level == "ok":
         yield from _models(host)
-    yield _call(model, host)
+    yield _call(given)
 
 
 def _versions() -> Finding:
@@ -74,7 +84,12 @@ def _versions() -> Finding:
 def _folders() -> Iterator[Finding]:
     from azent import prompt, settings
 
-    for what, folder in (("cache", settings.cache_folder()), ("settings", settings.user_folder())):
+    folders = {
+        "cache": settings.cache_folder(),
+        "settings": settings.user_folder(),
+        "sessions": settings.data_folder(),
+    }
+    for what, folder in folders.items():
         there = next(path for path in (folder, *folder.parents) if path.exists())
         writable = os.access(there, os.W_OK)
         todo = "" if writable else f"Make it writable: {there}"
@@ -104,7 +119,7 @@ def _models(host: str | None) -> Iterator[Finding]:
     free = _free_memory()
     for model in models:
         fits = free is None or model.size < free
-        todo = "" if fits else f"It needs more than the {free or 0:.1e} bytes that are free."
+        todo = "" if fits else f"It needs more than the {(free or 0) / 1e9:.1f} GB that are free."
         native = "native tools" if model.native_tools else "no native tools (azent needs none)"
         found = f"{model.size / 1e9:.1f} GB, context {model.context or '?'}, {native}"
         yield Finding(model.name, "ok" if fits else "note", found, todo)
@@ -113,16 +128,23 @@ def _models(host: str | None) -> Iterator[Finding]:
 def _free_memory() -> int | None:
     """The bytes of memory that could be used, where the system tells."""
     try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        facts = dict(line.split(":", 1) for line in lines)
+        return int(facts["MemAvailable"].split()[0]) * 1024  # what caches hold can be had, too
+    except (OSError, KeyError, ValueError):
+        return _unused_memory()
+
+
+def _unused_memory() -> int | None:
+    try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
 
 
-def _call(model: str | None, host: str | None) -> Finding:
+def _call(given: Mapping[str, Any]) -> Finding:
     """A real question, for which a function must be called."""
     from azent.agent import Agent
-    from azent.models import open_model
-    from azent.models.choose import choose
 
     def double(number: int) -> int:
         """Double a number."""
@@ -130,28 +152,41 @@ def _call(model: str | None, host: str | None) -> Finding:
 
     began = time.monotonic()
     try:
-        address = model or choose(host).address
-        if address.startswith("gguf:") and not model:
-            return Finding("a call", "note", "not tried: it would fetch the embedded model", "")
-        given = {} if address.startswith("gguf:") else {"host": host}
-        agent = Agent(open_model(address, **given), [double], timeout=ROUND_TRIP_SECONDS)
+        if _would_fetch(given):
+            return Finding("a call", "note", "not tried: it would fetch the embedded model", FETCH)
+        agent = Agent(model_from(given, quiet=True), [double], timeout=ROUND_TRIP_SECONDS)
         answer = agent.ask("Double the number 21 with the function.")
     except AzentError as error:
         return Finding("a call", "bad", str(error), error.hint)
-    seconds, usage = time.monotonic() - began, answer.usage
-    speed = usage.reply_tokens / usage.reply_seconds if usage.reply_seconds else 0
-    found = (
-        f"{address} in {seconds:.1f} s (loading {usage.load_seconds:.1f} s, "
-        f"reading {usage.prompt_seconds:.1f} s, {speed:.0f} tokens/s)"
-    )
+    found = f"{agent.model.name} in {time.monotonic() - began:.1f} s ({_timings(answer.usage)})"
     if [result.value for result in answer.results] == [42]:
         return Finding("a call", "ok", found)
-    made = [call.tool for call in answer.calls] or "none"
+    made = ", ".join(call.tool for call in answer.calls) or "none"
     return Finding("a call", "note", f"{found}, calls made: {made}", "Try a larger model.")
 
 
+def _would_fetch(given: Mapping[str, Any]) -> bool:
+    """Is the model to be asked one that azent runs by itself, and has not fetched yet?"""
+    from azent.models.choose import choose
+    from azent.models.fetch import MODELS, path_of
+
+    if given["profiles"] or given["profile"]:
+        return False
+    address = given["model"] or choose(given["host"]).address
+    file = MODELS.get(address.removeprefix("gguf:")) if address.startswith("gguf:") else None
+    return file is not None and not path_of(file).exists()
+
+
+def _timings(usage: Usage) -> str:
+    speed = usage.reply_tokens / usage.reply_seconds if usage.reply_seconds else 0
+    return (
+        f"loading {usage.load_seconds:.1f} s, reading {usage.prompt_seconds:.1f} s, "
+        f"{speed:.0f} tokens/s"
+    )
+
+
 def _print(finding: Finding) -> None:
-    mark = MARKS[finding.level]
+    mark = encodable(MARKS[finding.level], sys.stdout.encoding)
     print(visible(f"{mark} {finding.what}: {finding.found}"))
     if finding.todo:
         print(visible(f"    {finding.todo}"))

@@ -8,41 +8,34 @@ from typing import Annotated, Any
 
 import typer
 
+from azent.cli import options
 from azent.cli.polite import polite, say
+from azent.cli.table import print_table
 from azent.errors import ModelUnreachable
 
 app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
-Host = Annotated[str | None, typer.Option(help="The server; else OLLAMA_HOST, else this machine.")]
 
 
 @app.command("list")
 @polite
 def list_models(
-    host: Host = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    host: options.Host = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List models: size, context, native tools or not, and the prompt set that suits each."""
     rows = [*_of_server(host), *_embedded()]
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    headings = ("size", "context", "native tools", "prompt set", "where")
-    table = Table(Column("model", no_wrap=True), *headings, box=None)
-    for row in rows:
-        cells = (row["name"], row["shown_size"], row["context"] or "?", _yes(row["native_tools"]))
-        table.add_row(*(Text(str(cell)) for cell in (*cells, row["prompts"], row["where"])))
-    Console().print(table)
+    headings = ("model", "size", "context", "native tools", "prompt set", "where")
+    print_table(headings, [_cells(row) for row in rows])
 
 
 @app.command("pull")
 @polite
 def pull_model(
     name: Annotated[str, typer.Argument(help="A model of Ollama's library, or gguf:NAME.")],
-    host: Host = None,
+    host: options.Host = None,
 ) -> None:
     """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
     if name.startswith("gguf:"):
@@ -55,6 +48,11 @@ def pull_model(
 
     show_pull(pull(name, host))
     say(f"{name} is there")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    context, native = str(row["context"] or "?"), "yes" if row["native_tools"] else "no"
+    return [row["name"], row["shown_size"], context, native, row["prompts"], row["where"]]
 
 
 def _of_server(host: str | None) -> list[dict[str, Any]]:
@@ -99,7 +97,3 @@ def _embedded() -> list[dict[str, Any]]:
 
 def _size(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
-
-
-def _yes(value: object) -> str:
-    return "yes" if value else "no"

@@ -6,7 +6,7 @@ import unicodedata
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 HARMLESS = {"\n", "\t", "\u200d", "\ufe0f"}  # the last two join and colour emoji
-PLAIN = {"→": "->", "←": "<-", "✓": "ok", "✗": "x", "›": ">"}
+PLAIN = {"→": "->", "←": "<-", "✓": "ok", "✗": "x", "›": ">", "·": "-"}
 
 
 def visible(text: str) -> str:

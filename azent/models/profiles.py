@@ -4,7 +4,8 @@
      {"model": "qwen2.5-coder:1.5b", "num_ctx": 16384, "tags": ["small", "local"]}]
 
 `model` is an address for `open_model`; the keys that its kind can be set to are its settings; any
-other key is there to be filtered by. An `api_key` is sent as a bearer token and never shown.
+other key is there to be filtered by. An `api_key` is sent as a bearer token and never shown. With a
+`base_url`, as AutoGen has it, the model is one of that server, in OpenAI's protocol.
 """
 
 from __future__ import annotations
@@ -86,10 +87,21 @@ def filter_from(words: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _opened(profile: Profile) -> Model:
-    given = {name: value for name, value in profile.values.items() if name in SETTINGS}
-    if key := profile.values.get("api_key"):
-        given["headers"] = {"Authorization": f"Bearer {key}", **given.get("headers", {})}
-    return open_model(profile.model, **given)
+    values = profile.values
+    address = profile.model
+    if base_url := values.get("base_url"):
+        address = f"openai:{base_url}#{address}"
+    given = {name: value for name, value in values.items() if name in SETTINGS}
+    if key := values.get("api_key"):
+        given |= _with_key(address, key, values.get("headers", {}))
+    return open_model(address, **given)
+
+
+def _with_key(address: str, key: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that send a key, by the kind of a model."""
+    if address.startswith("openai:"):
+        return {"api_key": key}
+    return {"headers": {"Authorization": f"Bearer {key}", **headers}}
 
 
 # ---- reading -------------------------------------------------------------------------------------

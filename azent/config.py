@@ -55,6 +55,7 @@ SETTINGS: dict[str, Setting] = {
     "num_ctx": Setting(int),
     "keep_alive": Setting(str),
     "reply_cache": Setting(str, project=False),
+    "replay": Setting(str, project=False),
 }
 LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]+@")  # a user and a password in an address
 REMOTE = ("openai:", "gguf:", "://")  # addresses by which a model names a server or a file

@@ -54,12 +54,14 @@ class UsageError(AzentError, ValueError):
 class SettingsError(AzentError):
     """A settings file or an environment variable that cannot be used."""
 
+    hint = "`azent config show` tells where each setting comes from."
     exit_code = 9
 
 
 class SchemaError(AzentError):
     """A function or a schema that cannot be offered to a model, found when it is registered."""
 
+    hint = "`azent tools check FILE` tells what to mend."
     exit_code = 7
 
 
@@ -85,6 +87,7 @@ class PromptError(AzentError):
 class CasesError(AzentError):
     """A file of cases to evaluate, or of results, that cannot be used."""
 
+    hint = """A case is a line such as {"question": "Who wrote Hamlet?", "calls": []}."""
     exit_code = 12
 
 

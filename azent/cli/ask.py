@@ -49,6 +49,7 @@ def command(
     timeout: options.Timeout = None,
     num_ctx: options.NumCtx = None,
     cache: options.Cache = None,
+    replay: options.Replay = None,
     mcp: options.Mcp = None,
     trust: options.Trust = False,
     no_tools: options.NoTools = False,
@@ -75,6 +76,7 @@ def command(
         "timeout": timeout,
         "num_ctx": num_ctx,
         "reply_cache": cache,
+        "replay": replay,
         "yes": yes or None,
     }
     values = settings_from(given)

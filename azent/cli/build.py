@@ -125,12 +125,15 @@ def functions_from(sources: list[str] | None, none: bool) -> list[Any]:
 
 def model_from(given: Mapping[str, Any], quiet: bool) -> Model:
     """The model that is set, else the one at hand, its replies kept in a file where one is set."""
-    model = _model_at_hand(given, quiet)
-    if given["reply_cache"] is None:
-        return model
     from azent.models.cached import Cached
 
-    return Cached(model, Path(given["reply_cache"]).expanduser())
+    file = given["replay"] or given["reply_cache"]
+    if given["replay"] and not given["model"]:
+        raise UsageError("--replay needs the name of a model", "Name the one that was asked: -m.")
+    model = _model_at_hand(given, quiet)
+    if not file:
+        return model
+    return Cached(model, Path(file).expanduser(), strict=bool(given["replay"]))
 
 
 def _model_at_hand(given: Mapping[str, Any], quiet: bool) -> Model:

@@ -35,6 +35,9 @@ NumCtx = Annotated[int | None, typer.Option(min=256, help="The context, in token
 Cache = Annotated[
     str | None, typer.Option(help="Keep replies in this file, and take them from there.")
 ]
+Replay = Annotated[
+    str | None, typer.Option(help="Take replies from this file alone; ask no model.")
+]
 Mcp = Annotated[
     list[str] | None,
     typer.Option("--mcp", help="An MCP server with tools: a command, or a URL. Repeatable."),

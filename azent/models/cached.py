@@ -77,7 +77,8 @@ class Cached:
         return NotRecorded(
             f"no reply of {self.name} is kept in {self.path} for the request that ends in "
             f"{words[-80:]!r}",
-            f"Ask it once with Cached(model, {str(self.path)!r}), or run pytest --azent-record.",
+            f"Ask it once with Cached(model, {str(self.path)!r}), azent ask --cache {self.path}, "
+            "or pytest --azent-record.",
         )
 
 

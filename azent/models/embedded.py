@@ -83,7 +83,8 @@ class Embedded:
         known = self.source in fetch.MODELS
         path = fetch.model_file(self.source) if known else Path(self.source).expanduser()
         if not path.is_file():
-            raise ModelNotFound(f"there is no model file {str(path)!r}")
+            hint = "Name a GGUF file, or a model that `azent models list` shows."
+            raise ModelNotFound(f"there is no model file {str(path)!r}", hint)
         llama = _llama()
         try:
             return llama.Server(_parameters(llama, path, self.num_ctx))

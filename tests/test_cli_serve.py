@@ -139,13 +139,13 @@ def test_a_file_of_tools_over_http(tmp_path: Path) -> None:
 
 
 def test_ask_with_the_tools_of_a_server() -> None:
-    made = calls_text(("azent_add", {"a": 2, "b": 3}))
+    made = calls_text(("sums_add", {"a": 2, "b": 3}))
     with ScriptedOllama(made, "It is 5.") as ollama:
-        asked = ran("ask", "-m", "m", "--json", "--mcp", COMMAND, "What is 2 + 3?",
+        asked = ran("ask", "-m", "m", "--json", "--mcp", f"sums={COMMAND}", "What is 2 + 3?",
                     OLLAMA_HOST=ollama.url)  # fmt: skip
     answer = json.loads(asked.stdout)
     assert answer["answer"] == "It is 5."
-    assert answer["results"] == [{"tool": "azent_add", "ok": True, "text": "5"}]
+    assert answer["results"] == [{"tool": "sums_add", "ok": True, "text": "5"}]
 
 
 def test_ask_with_a_server_that_does_not_start() -> None:

@@ -132,6 +132,16 @@ def test_a_servers_word_that_a_tool_changes_nothing_counts_with_trust_only(trust
     assert readonly["mine_fail"] is False
 
 
+def test_a_connection_can_be_entered_on_a_loop() -> None:
+    async def ask() -> azent.Answer:
+        async with connect(COMMAND, env=ENV, name="sums") as server:
+            made = calls_text(("sums_add", {"a": 2, "b": 3}))
+            model = azent.Scripted(made, calls_text(), "It is 5.")
+            return await azent.Agent(model, server.tools).aask("?")
+
+    assert [result.text for result in asyncio.run(ask()).results] == ["5"]
+
+
 def test_names_are_kept_apart_by_server() -> None:
     with connect(COMMAND, env=ENV, name="one") as one, connect(COMMAND, env=ENV, name="two") as two:
         box = azent.Toolbox([*one.tools, *two.tools])

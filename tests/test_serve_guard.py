@@ -68,6 +68,7 @@ def test_the_server_answers_to_its_own_names(options: Options, host: str, status
     ("options", "origin", "status"),
     [
         (LOCAL, "http://127.0.0.1:1", 200),
+        (LOCAL, "https://127.0.0.1:1", 200),
         (LOCAL, "http://127.0.0.1:2", 403),
         (LOCAL, "https://evil.example", 403),
         (LOCAL, "null", 403),

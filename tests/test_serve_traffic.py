@@ -74,6 +74,17 @@ def test_a_chat_without_tools_passes_through_untouched(path: str, tools: dict[st
     assert answer.headers["x-odd"] == "yes"
 
 
+@pytest.mark.parametrize("path", ["/api/generate", "/api/embed", "/v1/embeddings"])
+def test_what_is_no_chat_passes_through(path: str) -> None:
+    body = b'{"model": "m",  "input": "x"}'
+    with recorded() as (host, seen), serving({"m": open_model("m", host=host)}) as url:
+        answer = httpx.post(url + path, content=body)
+    assert seen == [(path, body)]
+    assert answer.content == ANSWER
+    with serving({"m": Telling(endless)}) as url:
+        assert httpx.post(url + path, content=body).status_code == 404
+
+
 def test_a_name_of_ours_becomes_the_name_of_the_server() -> None:
     with recorded() as (host, seen), serving({"ours": open_model("theirs", host=host)}) as url:
         httpx.post(f"{url}/api/chat", json={"model": "ours", "messages": [USER], "x": "ü"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -79,8 +80,18 @@ def tools_of_servers(addresses: Sequence[str] | None, trust: bool) -> Iterator[l
     from azent.mcp import connect
 
     with ExitStack() as servers:
-        opened = [servers.enter_context(connect(a, trust=trust, report=say)) for a in addresses]
+        opened = []
+        for given in addresses:
+            name, address = _named(given)
+            server = connect(address, name=name, trust=trust, report=say)
+            opened.append(servers.enter_context(server))
         yield [tool for server in opened for tool in server.tools]
+
+
+def _named(server: str) -> tuple[str | None, str]:
+    """A server's name and its address, of "name=address"; the name may be left out."""
+    match = re.fullmatch(r"(\w+)=(.+)", server, re.DOTALL)
+    return (match[1], match[2]) if match else (None, server)
 
 
 def need(extra: str, *modules: str) -> None:

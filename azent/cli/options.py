@@ -40,7 +40,7 @@ Replay = Annotated[
 ]
 Mcp = Annotated[
     list[str] | None,
-    typer.Option("--mcp", help="An MCP server with tools: a command, or a URL. Repeatable."),
+    typer.Option("--mcp", help="An MCP server: its command or URL, or name=it. Repeatable."),
 ]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Believe MCP servers on which tools change nothing.")

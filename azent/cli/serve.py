@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli.build import need
+from azent.cli.build import model_from, need, prompts_from, settings_from
 from azent.cli.polite import polite, say
 from azent.errors import SettingsError, UsageError
 
@@ -59,6 +59,9 @@ def command(
     need("serve", "starlette", "uvicorn")
     from azent.serve import Options, listen, run
 
+    values = settings_from({"num_ctx": num_ctx, "prompts": prompts})
+    given = {name: value.value for name, value in values.items()}
+    models = _models(model or [given["model"]], given)
     options = Options(
         host=host,
         port=port,
@@ -69,26 +72,21 @@ def command(
         parallel=parallel,
         waiting=queue,
         timeout=timeout,
-        prompts=prompts,
+        prompts=given["prompts"],
     )
-    models = _models(model, num_ctx)
     with listen(options) as listener:
         _announce(options, models, listener.getsockname()[1])
         run(models, options, listener)
 
 
-def _models(addresses: Sequence[str] | None, num_ctx: int | None) -> dict[str, Model]:
-    """The models by the names that clients call them: an address, or its name alone."""
-    from azent.cli.build import model_from, settings_from
-
-    models = []
-    for address in addresses or (None,):
-        values = settings_from({"model": address, "num_ctx": num_ctx})
-        given = {name: value.value for name, value in values.items()}
-        models.append(model_from(given, quiet=False))
+def _models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> dict[str, Model]:
+    """The models by their names; a prompt set of theirs that is broken ends it here."""
+    models = [model_from({**given, "model": address}, quiet=False) for address in addresses]
     named = {model.name: model for model in models}
     if len(named) < len(models):
         raise UsageError("two models bear one name", "Name each --model once.")
+    for name in named:
+        prompts_from(given["prompts"], name)
     return named
 
 

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -60,7 +60,7 @@ def connect(
 
 
 class Connection:
-    """An MCP server and its `tools`. Entering starts it; leaving ends it."""
+    """An MCP server and its `tools`. Entering starts it, leaving ends it, by `async with` too."""
 
     def __init__(
         self,
@@ -94,6 +94,18 @@ class Connection:
     ) -> None:
         _waited_for(self._close())
 
+    async def __aenter__(self) -> Self:
+        await _awaited(self._open())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await _awaited(self._close())
+
     async def _open(self) -> None:
         self._session = await _Session.opened(self._target, self.address, self._timeout)
         client = self._session.client
@@ -126,10 +138,7 @@ class Connection:
 
     def _function(self, tool: str, readonly: bool) -> Callable[..., Any]:
         async def call(**arguments: Any) -> str:
-            made = asyncio.run_coroutine_threadsafe(
-                self._call(tool, arguments, again=readonly), background_loop()
-            )
-            return await asyncio.wrap_future(made)
+            return str(await _awaited(self._call(tool, arguments, again=readonly)))
 
         return call
 
@@ -252,6 +261,13 @@ def _reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _waited_for(coroutine: Any) -> Any:
-    made: Future[Any] = asyncio.run_coroutine_threadsafe(coroutine, background_loop())
-    return made.result()
+def _begun(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+    return asyncio.run_coroutine_threadsafe(coroutine, background_loop())
+
+
+def _waited_for(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return _begun(coroutine).result()
+
+
+async def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return await asyncio.wrap_future(_begun(coroutine))

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from azent.errors import AzentError, RequestRefused
 from azent.models import Model
 from azent.serve.catalogue import Catalogue
-from azent.serve.chat import Asked, Chat, Desk
+from azent.serve.chat import Asked, Chat, Desk, Passing
 from azent.serve.guard import Guard
 from azent.serve.metrics import MEDIA_TYPE, Metrics
 from azent.serve.ollama import OLLAMA
@@ -27,10 +27,17 @@ from azent.serve.openai import OPENAI
 from azent.serve.openapi import description
 from azent.serve.options import Options
 from azent.serve.protocol import Json, Protocol, body_of
-from azent.serve.refusal import refusal, refused
+from azent.serve.refusal import protocol_of, refusal, refused
 from azent.serve.slots import Slots
 from azent.serve.watched import Watched
 
+PASSED = (
+    "/v1/completions",
+    "/v1/embeddings",
+    "/api/generate",
+    "/api/embed",
+    "/api/embeddings",
+)
 REFUSED = ("pull", "create", "copy", "delete", "push", "blobs/{digest}")
 
 
@@ -83,6 +90,7 @@ class Service:
             Route("/metrics", self.count),
             Route("/openapi.json", self.describe),
             Route("/", _hello),
+            *(Route(path, self.passing, methods=["POST"]) for path in PASSED),
             *refusing,
         ]
 
@@ -96,11 +104,14 @@ class Service:
 
     def _chat(self, protocol: Protocol) -> Callable[[Request], Awaitable[ASGIApp]]:
         async def chat(request: Request) -> ASGIApp:
-            raw = await request.body()
-            asked = Asked(protocol, body_of(raw), raw)
-            return Watched(Chat(self.desk, asked))
+            return Watched(Chat(self.desk, await _asked(protocol, request)))
 
         return chat
+
+    async def passing(self, request: Request) -> ASGIApp:
+        path = request.url.path
+        asked = await _asked(protocol_of(path), request)
+        return Watched(Passing(self.desk, asked, path))
 
     # ---- what there is ---------------------------------------------------------------------------
 
@@ -157,6 +168,11 @@ class _Counting:
 
 
 ANY = ["GET", "HEAD", "POST", "DELETE", "PUT"]
+
+
+async def _asked(protocol: Protocol, request: Request) -> Asked:
+    raw = await request.body()
+    return Asked(protocol, body_of(raw), raw)
 
 
 async def _refuse(request: Request) -> Response:

@@ -11,7 +11,8 @@ from typing import Any, Self
 import azent
 from azent.errors import ModelError, RequestRefused
 from azent.models import Model
-from azent.serve.protocol import Body, line
+from azent.serve.ollama import OLLAMA
+from azent.serve.protocol import Body, Protocol, line
 from azent.serve.upstream import Upstream, upstream_of
 
 LATEST = ":latest"
@@ -50,7 +51,7 @@ class Catalogue:
         there = ", ".join(self.models)
         raise RequestRefused(f"model {name!r} not found", f"Served here: {there}.", status=404)
 
-    def upstream(self, name: str, protocol: str) -> Upstream | None:
+    def upstream(self, name: str, protocol: Protocol) -> Upstream | None:
         """The server of a model, if it speaks the protocol."""
         server = self._upstreams.get(name)
         return server if server is not None and server.speaks(protocol) else None
@@ -70,7 +71,7 @@ class Catalogue:
         """The models that are served, as their server lists them."""
         listed: list[Body] = []
         for name in self.models:
-            upstream = self.upstream(name, "ollama")
+            upstream = self.upstream(name, OLLAMA)
             if upstream is None:
                 listed.append(self._tag(name))
             else:
@@ -79,7 +80,7 @@ class Catalogue:
 
     async def ollama_show(self, name: str, body: Body) -> Body:
         """A model's description, with "tools" among what it can do."""
-        upstream = self.upstream(name, "ollama")
+        upstream = self.upstream(name, OLLAMA)
         shown = self._shown(name)
         if upstream is not None:
             content = line({**body, "model": upstream.model, "name": upstream.model})
@@ -90,7 +91,7 @@ class Catalogue:
     async def ollama_version(self) -> Body:
         """The version of the Ollama behind, else one whose protocol this is."""
         for upstream in self._upstreams.values():
-            if upstream.speaks("ollama"):
+            if upstream.speaks(OLLAMA):
                 return await _asked(upstream, "GET", "/api/version")
         return {"version": OLDEST_VERSION, "azent": azent.__version__}
 

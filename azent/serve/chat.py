@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from azent.errors import RequestRefused
 from azent.models import Model
 from azent.serve.answer import Finish, Piece, answered, whole
 from azent.serve.catalogue import Catalogue
@@ -60,10 +61,10 @@ class Chat:
     async def _passed(self) -> Answered | None:
         """What the model's own server says, if the request is for it."""
         protocol = self.asked.protocol
-        upstream = self.desk.catalogue.upstream(self.name, protocol.name)
+        upstream = self.desk.catalogue.upstream(self.name, protocol)
         if upstream is None or needs_azent(self.asked.body):
             return None
-        said = await upstream.ask(protocol.name, self.asked.body, self.asked.raw)
+        said = await upstream.ask(protocol, protocol.path, self.asked.body, self.asked.raw)
         if said.status == 404 and await _lacks(upstream, protocol, said):
             return None
         self.desk.metrics.count_passed()
@@ -87,10 +88,30 @@ class Chat:
                 yield piece
 
 
+class Passing:
+    """Any other request that a model's own server answers, if it has one, as an application."""
+
+    def __init__(self, desk: Desk, asked: Asked, path: str) -> None:
+        self.desk = desk
+        self.asked = asked
+        self.path = path
+        self.name, _ = desk.catalogue.find(asked.body.get("model"))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        protocol = self.asked.protocol
+        upstream = self.desk.catalogue.upstream(self.name, protocol)
+        if upstream is None:
+            raise RequestRefused(f"{self.name!r} has no server that knows {self.path}", status=404)
+        async with self.desk.slots.taken():
+            said = await upstream.ask(protocol, self.path, self.asked.body, self.asked.raw)
+            self.desk.metrics.count_passed()
+            await said(scope, receive, send)
+
+
 async def _lacks(upstream: Upstream, protocol: Protocol, said: Answered) -> bool:
     """Does a server not know the protocol at all? One that does says its 404 in its shape."""
     body = await said.json()
     if isinstance(body, dict) and type(body.get("error")) is type(protocol.error(404, "")["error"]):
         return False
-    upstream.forget(protocol.name)
+    upstream.forget(protocol)
     return True

@@ -62,7 +62,8 @@ class Guard:
         raise RequestRefused(f"this server is not called {host!r}", hint, status=403)
 
     def _check_origin(self, origin: str | None, host: str) -> None:
-        if origin is None or origin in self.options.origins or origin == f"http://{host}":
+        own = (f"http://{host}", f"https://{host}")
+        if origin is None or origin in (*own, *self.options.origins):
             return
         hint = "Allow it with --allow-origin."
         raise RequestRefused(f"pages of {origin!r} may not ask here", hint, status=403)
@@ -70,7 +71,7 @@ class Guard:
 
 def _check_token(header: str, token: str) -> None:
     kind, _, given = header.partition(" ")
-    same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
+    same = hmac.compare_digest(given.strip().encode("latin-1", "replace"), token.encode())
     if kind.lower() == "bearer" and same:
         return
     hint = "Send it: Authorization: Bearer TOKEN."

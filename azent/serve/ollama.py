@@ -173,6 +173,7 @@ def broken(status: int, message: str) -> bytes:
 
 OLLAMA = Protocol(
     name="ollama",
+    prefix="/api",
     path="/api/chat",
     wanted=wanted,
     stream=stream,

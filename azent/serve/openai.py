@@ -296,6 +296,7 @@ def broken(status: int, message: str) -> bytes:
 
 OPENAI = Protocol(
     name="openai",
+    prefix="/v1",
     path="/v1/chat/completions",
     wanted=wanted,
     stream=stream,

@@ -42,11 +42,13 @@ class Heading:
 class Protocol:
     """How clients and the server talk.
 
+    `path` is where chats are taken, under the `prefix` of all that belongs to the protocol.
     `wanted` reads a body (RequestRefused), `needs_azent` says whether it is azent's to answer,
     `stream` and `whole` write a reply, `error` an error of a status, `broken` one in a stream.
     """
 
     name: str
+    prefix: str
     path: str
     wanted: Callable[[Body], Wanted]
     stream: Callable[[AsyncIterator[Piece], Heading, Wanted], AsyncIterator[bytes]]

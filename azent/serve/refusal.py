@@ -11,8 +11,10 @@ from azent.errors import (
     ModelRefused,
     ModelTimeout,
     ModelUnreachable,
+    PromptError,
     RequestRefused,
     SchemaError,
+    SettingsError,
     UsageError,
 )
 from azent.serve.ollama import OLLAMA
@@ -20,6 +22,8 @@ from azent.serve.openai import OPENAI
 from azent.serve.protocol import Json, Protocol
 
 STATUSES: dict[type[AzentError], int] = {
+    PromptError: 500,
+    SettingsError: 500,
     ModelNotFound: 404,
     ModelTimeout: 504,
     ModelUnreachable: 503,

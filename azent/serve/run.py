@@ -14,6 +14,7 @@ from azent.models import Model
 from azent.serve.app import app
 from azent.serve.options import Options
 
+KEEP_ALIVE_SECONDS = 75  # longer than clients keep theirs, so that none asks on a closed connection
 BACKLOG = 2048  # connections that may wait to be taken
 
 
@@ -63,6 +64,7 @@ def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=int(options.grace),
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             lifespan="on",
         )
     )

@@ -14,7 +14,7 @@ from azent.models.ollama import Ollama
 from azent.models.openai import OpenAI
 from azent.serve.ollama import OLLAMA
 from azent.serve.openai import OPENAI
-from azent.serve.protocol import Body, line
+from azent.serve.protocol import Body, Protocol, line
 
 if TYPE_CHECKING:
     import httpx
@@ -34,25 +34,26 @@ CONNECT_SECONDS = 5.0
 
 
 class Upstream:
-    """The server of a model: where it takes the chats of each protocol, and a client for it."""
+    """The server of a model: under which URL it speaks each protocol, and a client for it."""
 
-    def __init__(self, address: str, model: str, chats: Mapping[str, str], client: Any) -> None:
+    def __init__(self, address: str, model: str, bases: Mapping[str, str], client: Any) -> None:
         self.address = address
         self.model = model
-        self.chats = dict(chats)
+        self.bases = dict(bases)
         self.client: httpx.AsyncClient = client
 
-    def speaks(self, protocol: str) -> bool:
-        return protocol in self.chats
+    def speaks(self, protocol: Protocol) -> bool:
+        return protocol.name in self.bases
 
-    def forget(self, protocol: str) -> None:
+    def forget(self, protocol: Protocol) -> None:
         """The server turned out not to speak a protocol."""
-        self.chats.pop(protocol, None)
+        self.bases.pop(protocol.name, None)
 
-    async def ask(self, protocol: str, body: Body, raw: bytes) -> Answered:
-        """Send a chat: the client's own bytes, where it calls the model as the server does."""
+    async def ask(self, protocol: Protocol, path: str, body: Body, raw: bytes) -> Answered:
+        """Pass a body on: the client's own bytes, where it calls the model as the server does."""
         content = raw if body.get("model") == self.model else line({**body, "model": self.model})
-        return await self.send("POST", self.chats[protocol], content)
+        url = self.bases[protocol.name] + path.removeprefix(protocol.prefix)
+        return await self.send("POST", url, content)
 
     async def send(self, method: str, url: str, content: bytes | None = None) -> Answered:
         """Send a request. Raises ModelUnreachable, ReplyBroken."""
@@ -119,11 +120,10 @@ def _kept(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 def upstream_of(model: Model) -> Upstream | None:
     """The server of a model that has one."""
     if isinstance(model, Ollama):
-        chats = {protocol.name: model.host + protocol.path for protocol in (OPENAI, OLLAMA)}
-        return Upstream(model.host, model.name, chats, _client(model.transport()))
+        bases = {protocol.name: model.host + protocol.prefix for protocol in (OPENAI, OLLAMA)}
+        return Upstream(model.host, model.name, bases, _client(model.transport()))
     if isinstance(model, OpenAI):
-        chats = {OPENAI.name: model.chat_url}
-        return Upstream(model.url, model.name, chats, _client(model.transport()))
+        return Upstream(model.url, model.name, {OPENAI.name: model.url}, _client(model.transport()))
     return None
 
 

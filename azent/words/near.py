@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from azent.messages import Spec, Specs
 from azent.words.plain import by_beginning, content_words, question_words, same
+from azent.words.related import topics_asked, topics_called
 
 IN_NAME, IN_DESCRIPTION, ELSEWHERE = 2.0, 1.0, 0.5
 
@@ -35,6 +36,7 @@ class _Known:
     name: Words
     description: Words
     anywhere: Words
+    topics: frozenset[int]
 
 
 def nearness(question: str, specs: Specs) -> Near:
@@ -49,6 +51,10 @@ def nearness(question: str, specs: Specs) -> Near:
         for name in having:
             shared[name] += 1
             scores[name] += weights[name] * math.log(1 + len(specs) / len(having))
+    for topic in topics_asked(question):
+        for name in [name for name, words in known.items() if topic in words.topics]:
+            shared[name] += 1
+            scores[name] += ELSEWHERE
     return Near(scores, max(shared.values(), default=0))
 
 
@@ -77,7 +83,8 @@ def _known(spec: Spec) -> _Known:
     name = str(spec["name"]).replace(".", " ")
     description = str(spec.get("description", ""))
     texts = [name, description, *_texts(spec.get("parameters") or {})]
-    return _Known(*map(_words, (name, description, " ".join(texts))))
+    words = map(_words, (name, description, " ".join(texts)))
+    return _Known(*words, topics_called(name, description))
 
 
 def _words(text: str) -> Words:

@@ -12,7 +12,7 @@ from azent.messages import End, Log, Question, Reply, Request
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
 from azent.request import Terms
-from azent.step import Ask, hear, next_step, reader_for
+from azent.step import Ask, hear, next_step, options_for, reader_for
 from azent.tools import are_trusted, specs_of
 
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
@@ -75,7 +75,8 @@ def chat_of(log: Log) -> list[dict[str, str]]:
 
 def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
     reader, raw, end = reader_for(ask, terms), "", End()
-    for piece in model.stream(Request(ask.messages, ask.format)):
+    request = Request(ask.messages, ask.format, options=options_for(ask.move, terms))
+    for piece in model.stream(request):
         if isinstance(piece, End):
             end = piece
             continue

@@ -26,8 +26,8 @@ ProblemKind: TypeAlias = Literal[
     "too_deep",
     "too_many",
 ]
-Move: TypeAlias = Literal["decide", "answer", "single", "choose", "list"]
-NARROWING = ("choose", "list")  # the moves that only narrow a decision down
+Move: TypeAlias = Literal["decide", "answer", "single", "gate", "choose", "list"]
+NARROWING = ("gate", "choose", "list")  # the moves that only narrow a decision down
 Spec: TypeAlias = Mapping[str, Any]  # {"name", "description", "parameters": a JSON Schema, ...}
 Specs: TypeAlias = Mapping[str, Spec]  # by name, in the order in which they are offered
 ChatMessage: TypeAlias = dict[str, Any]  # {"role", "content"}, as chat servers take it

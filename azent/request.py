@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from azent.gate import gate_messages
 from azent.log import replies_of, turn_of, turns
 from azent.messages import (
     Call,
@@ -81,6 +82,8 @@ def choice_now(turn: Log, terms: Terms) -> str:
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
     terms = _scoped(log, terms, move)
+    if move == "gate":
+        return gate_messages(log, terms.specs, terms.prompts)
     chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
     shown = turns(_cut(log))[turns_left_out(log) :]
     for turn in shown[:-1]:

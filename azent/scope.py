@@ -21,11 +21,15 @@ from azent.words import is_foreign, nearness, wanted
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a decision may be: calls to these functions, so many at least and at most."""
+    """What a decision may be: calls to these functions, so many at least and at most.
+
+    `shared` is how many words the question shares with the nearest function, where they count.
+    """
 
     specs: Specs
     least: int = 0
     most: int | None = None
+    shared: int | None = None
 
 
 def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
@@ -34,9 +38,9 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
     if not is_first(turn):
         return Scope(specs)
     scope = _by_words(log, specs, prompts.words) if choice == "auto" else Scope(specs)
-    chosen = _picked(turn, "choose")
-    if chosen is not None:
-        scope = replace(scope, specs={n: s for n, s in scope.specs.items() if n in chosen})
+    for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
+        if chosen is not None:
+            scope = replace(scope, specs={n: s for n, s in scope.specs.items() if n in chosen})
     things = listed(turn)
     return replace(scope, least=len(things), most=len(things)) if things else scope
 
@@ -46,13 +50,15 @@ def listed(turn: Log) -> tuple[str, ...]:
     return (_picked(turn, "list") or ()) if is_first(turn) else ()
 
 
-def narrowing_due(turn: Log, prompts: PromptSet, choice: str) -> Move | None:
+def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> Move | None:
     """The next request that narrows a decision down, if any; not which, where that is said."""
     if not is_first(turn) or not all(map(narrows, replies_of(turn))):
         return None
     made = {reply.move for reply in replies_of(turn)}
-    due = (move for move in prompts.decide if move not in made)
-    return next((move for move in due if move != "choose" or choice == "auto"), None)
+    needless = set() if choice == "auto" else {"gate", "choose"}
+    if prompts.words.gate and (scope.shared is None or scope.shared > prompts.words.gate):
+        needless.add("gate")
+    return next((move for move in prompts.decide if move not in made | needless), None)
 
 
 def is_first(turn: Log) -> bool:
@@ -83,10 +89,12 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
         return Scope({})
     least, most = int(rules.always), None
     if rules.joins:
-        count = wanted(questions[-1], near.scores, rules.joins, rules.mentioned)
+        count = wanted(
+            questions[-1], near.scores, rules.joins, rules.mentioned, strict=rules.strict
+        )
         least, most = count.least if count.least > 1 else least, count.most
     left = _nearest(near.scores, rules, several=least > 1)
-    return Scope({name: specs[name] for name in specs if name in left}, least, most)
+    return Scope({name: specs[name] for name in specs if name in left}, least, most, near.shared)
 
 
 def _nearest(scores: Mapping[str, float], rules: WordRules, *, several: bool) -> set[str]:

@@ -16,7 +16,7 @@ ROWS = [
     ["schema", "results", "settings", "literals", "words", "arguments"],
     ["validate", "prompt", "config", "store", "models"],
     ["reply", "session"],
-    ["typed", "scope"],
+    ["typed", "scope", "gate"],
     ["request", "tools"],
     ["budget", "execute"],
     ["step"],

@@ -13,10 +13,10 @@ import azent
 from azent import prompt
 from azent.messages import Log, Move, Question, Reply, from_json, to_json
 from azent.models import Scripted
-from azent.prompt import PromptSet
+from azent.prompt import GateExample, PromptSet, WordRules
 from azent.reply import narrowing_schema, read_narrowing
 from azent.request import Terms
-from azent.step import Ask, hear, next_step, reader_for
+from azent.step import Ask, hear, next_step, options_for, reader_for
 from tests.test_prompt import write_set
 
 
@@ -64,6 +64,13 @@ QUESTION: Log = (Question("What is 2 + 3?"),)
 @pytest.mark.parametrize(
     ("move", "text", "picked"),
     [
+        ("gate", "yes", None),
+        ("gate", "Yes.", None),
+        ("gate", " No.", ()),
+        ("gate", "no", ()),
+        ("gate", "否", ()),
+        ("gate", "Nobody knows", None),
+        ("gate", "", None),
         ("choose", '{"asked": "a sum", "functions": {"weather": "no", "add": "yes"}}', ("add",)),
         ("choose", '{"functions": {"weather": "yes", "add": "yes"}}', ("weather", "add")),
         ("choose", '{"functions": {"weather": "no", "add": "no"}}', ()),
@@ -87,7 +94,7 @@ def test_what_a_narrowing_reply_says(move: Any, text: str, picked: object) -> No
     assert read_narrowing(text, move, SPECS).picked == picked
 
 
-@given(st.text(), st.sampled_from(["choose", "list"]))
+@given(st.text(), st.sampled_from(["gate", "choose", "list"]))
 def test_no_text_raises(text: str, move: Any) -> None:
     assert read_narrowing(text, move, SPECS).calls == ()
 
@@ -123,6 +130,43 @@ def test_a_reply_that_says_nothing_narrows_nothing_down() -> None:
     plain = next_step(QUESTION, terms())
     narrowed = next_step(log, given)
     assert narrowed == plain
+
+
+GATE = replace(
+    prompt.load("medium"), words=WordRules(), gate=(GateExample("- f: F.", "Do F", "yes"),)
+)
+
+
+def test_the_gate_is_asked_with_examples_as_turns_and_functions_in_brief() -> None:
+    given = Terms(SPECS, GATE)
+    step = next_step((Question("Hello"), Reply(text="Hi.", move="answer"), *QUESTION), given)
+    assert isinstance(step, Ask)
+    assert (step.move, step.format, options_for(step.move, given)) == (
+        "gate",
+        None,
+        {"num_predict": 8},
+    )
+    assert [message["role"] for message in step.messages] == ["user", "assistant", "user"]
+    assert step.messages[0]["content"].startswith("Functions:\n- f: F.\n\nRequest: Do F\n")
+    assert step.messages[1]["content"] == "yes"
+    assert step.messages[2]["content"].startswith(
+        "Functions:\n- weather: The weather of a city.\n- add: Add two numbers.\n\n"
+        "Request: Hello\nWhat is 2 + 3?\n"
+    )
+
+
+@pytest.mark.parametrize(("said", "move"), [("yes", "decide"), ("no", "answer"), ("hm", "decide")])
+def test_a_no_at_the_gate_declines(said: str, move: str) -> None:
+    given = Terms(SPECS, GATE)
+    assert asked(say(QUESTION, said, given), given)[0] == move
+
+
+@pytest.mark.parametrize(("most", "move"), [(0, "gate"), (1, "decide"), (2, "gate"), (9, "gate")])
+def test_the_gate_is_asked_where_few_words_are_shared(most: int, move: str) -> None:
+    rules = WordRules(decline=True, gate=most)
+    given = Terms(SPECS, replace(GATE, words=rules))
+    log: Log = (Question("How is the weather in that city?"),)  # shares two words
+    assert asked(log, given)[0] == move
 
 
 def test_things_are_listed_and_as_many_calls_asked_for() -> None:
@@ -184,11 +228,11 @@ def test_a_set_that_is_not_held_gets_no_schema() -> None:
 
 
 def test_the_schemas_are_those_of_the_texts() -> None:
-    assert narrowing_schema("choose", SPECS)["properties"]["functions"]["required"] == [
-        "weather",
-        "add",
-    ]
-    assert narrowing_schema("list", SPECS)["properties"]["asked"]["maxItems"] == 8
+    choose, listing = narrowing_schema("choose", SPECS), narrowing_schema("list", SPECS)
+    assert choose is not None
+    assert listing is not None
+    assert choose["properties"]["functions"]["required"] == ["weather", "add"]
+    assert listing["properties"]["asked"]["maxItems"] == 8
 
 
 def test_an_agent_decides_in_two_requests(tmp_path: Any) -> None:
@@ -217,7 +261,11 @@ def test_a_selection_in_two_requests_sums_up_what_it_cost() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ('decide = ["guess"]', r"set\.toml:1: decide has 'guess', and must be 'choose' or 'list'"),
+        ('decide = ["guess"]', r"set\.toml:1: decide has 'guess', and must be 'gate' or"),
+        ('decide = ["gate"]', r"gate\.txt is missing"),
+        ('[[gate]]\nfunctions = "x"', r"set\.toml:1: gate lacks 'question'"),
+        ("gate = [3]", r"set\.toml:1: gate is 3, and must be a table"),
+        ('[[gate]]\nwhat = "x"', r"set\.toml:2: there is no setting 'what'"),
         ('decide = ["choose"]', r"choose\.txt is missing"),
         ('\nturn = "single"\ndecide = ["list"]', r"set\.toml:3: nothing can be asked before"),
     ],

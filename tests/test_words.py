@@ -44,7 +44,7 @@ def add(a: float, b: float) -> float:
 
 
 SPECS = {f.__name__: azent.function_to_json(f) for f in (weather, forecast, multiply, add)}
-RULES = WordRules(decline=True, always=True, nearest=2, joins=2, grounded=True, given=True)
+RULES = WordRules(decline=True, always=True, nearest=2, joins=2, grounded="all", given=True)
 CALL = '{"tools": [{"tool": "weather", "tool_input": {"city": "Oslo"}}]}'
 
 
@@ -120,6 +120,19 @@ def test_the_nearest_function(question: str, nearest: str) -> None:
     assert max(scores, key=lambda name: scores[name]) == nearest
 
 
+@pytest.mark.parametrize(
+    ("question", "near"),
+    [
+        ("Is it cold in Oslo?", {"weather", "forecast"}),
+        ("What is the sum of 3 and 4?", {"add"}),
+        ("What do I get for 3 times 4?", {"multiply"}),
+    ],
+)
+def test_words_that_go_together(question: str, near: set[str]) -> None:
+    scores = nearness(question, SPECS).scores
+    assert {name for name, score in scores.items() if score} == near
+
+
 @pytest.mark.parametrize("question", ["Who wrote Hamlet?", "", "Hello there!", "???"])
 def test_nothing_in_common(question: str) -> None:
     assert nearness(question, SPECS).shared == 0
@@ -137,6 +150,18 @@ def test_nothing_in_common(question: str) -> None:
 def test_how_many_calls(question: str, least: int, most: int) -> None:
     count = wanted(question, {"weather": 1.0}, 2, 0.3)
     assert (count.least, count.most) == (least, most)
+
+
+@pytest.mark.parametrize(
+    ("question", "least"),
+    [
+        ("salt and pepper and oil", 1),
+        ("salt and pepper and oil and vinegar", 2),
+        ("salt and also pepper", 2),
+    ],
+)
+def test_a_strict_count_wants_a_strong_word_or_one_more(question: str, least: int) -> None:
+    assert wanted(question, {"mix": 1.0}, 2, 0.3, strict=True).least == least
 
 
 def test_functions_that_are_spoken_of_count() -> None:
@@ -208,6 +233,12 @@ PARAMETERS = {
 )
 def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool) -> None:
     assert grounded(tool_input, PARAMETERS, "Weather in Oslo") is held
+
+
+def test_half_of_the_inputs_may_be_enough() -> None:
+    required = {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]}
+    for share, held in [(1.0, False), (0.5, True), (0.0, True)]:
+        assert grounded({"a": "Oslo", "b": "Rome"}, required, "Oslo", share) is held
 
 
 def test_optional_inputs_that_were_not_said_are_left_out() -> None:

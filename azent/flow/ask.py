@@ -27,7 +27,7 @@ from azent.messages import (
     Thinking,
 )
 from azent.reply import Reader
-from azent.step import Ask, early, hear, reader_for
+from azent.step import Ask, early, hear, options_for, reader_for
 
 IDLE_SPACES = 400  # white space in a row after which a model will say no more
 
@@ -143,7 +143,7 @@ def _reply(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
 
 
 def _listen(turn: Turn, step: Ask, reading: _Reading) -> Moves:
-    options = turn.terms.options if step.move in ("answer", "single") else {}
+    options = options_for(step.move, turn.terms)
     yield Open(Request(step.messages, step.format, turn.left(), options))
     while (piece := (yield from _pull(turn))) is not None:
         if isinstance(piece, End):

@@ -11,12 +11,13 @@ from azent.prompt.examples import Example, examples
 from azent.prompt.sets import DEFAULT, folders, load, read
 from azent.prompt.text import NO_FILE, Text, blanks_of, fill, read_text
 from azent.prompt.toml import read_settings
-from azent.prompt.value import PromptSet, WordRules
+from azent.prompt.value import GateExample, PromptSet, WordRules
 
 __all__ = [
     "DEFAULT",
     "NO_FILE",
     "Example",
+    "GateExample",
     "PromptSet",
     "Text",
     "WordRules",

@@ -4,6 +4,7 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
 
     system       what the model is told first, before the conversation
     question     how the last question is put to a model that is to decide (else as it is)
+    gate         is any function meant at all? (where `decide` has "gate")
     choose       what to do now: say yes or no to each function (where `decide` has "choose")
     list         what to do now: list the things that are asked for (where `decide` has "list")
     decide       what to do now: say which functions are to be called
@@ -40,6 +41,7 @@ _ASKED = {"system", "functions", "examples", "question"}  # the blanks of what a
 BLANKS = {  # the texts of a set, and the blanks that each may have
     "system": {"system", "functions", "examples"},
     "question": _ASKED,
+    "gate": {"functions", "question"},
     "choose": _ASKED,
     "list": _ASKED,
     "decide": {*_ASKED, "asked"},
@@ -54,6 +56,7 @@ BLANKS = {  # the texts of a set, and the blanks that each may have
     "value": {"question", "schema"},
 }
 NEEDED = {
+    "gate": {"functions", "question"},
     "question": {"question"},
     "results": {"results"},
     "correction": {"problem"},
@@ -61,7 +64,7 @@ NEEDED = {
     "earlier": {"summary"},
     "value": {"schema"},
 }
-OPTIONAL = {"question", "choose", "list", "decide", "next", "answering", "example"}
+OPTIONAL = {"question", "gate", "choose", "list", "decide", "next", "answering", "example"}
 LENT = {"earlier", "summary", "value"}  # by azent's own default set, where a set lacks them
 DEFAULT = "default"
 

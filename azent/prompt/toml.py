@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from azent.errors import PromptError
 from azent.prompt.text import read_text
-from azent.prompt.value import PromptSet, WordRules
+from azent.prompt.value import GateExample, PromptSet, WordRules
 
 _NO_SETTINGS = {"name", "texts", "folder"}  # the fields that no setting gives
 _IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -29,7 +30,7 @@ def read_settings(file: Path) -> dict[str, Any]:
 
 def line_of(name: str, body: str) -> int:
     """The line on which a setting or a table begins."""
-    starts = re.compile(rf"\s*\[?[\"']?{re.escape(name)}\b")
+    starts = re.compile(rf"\s*\[{{0,2}}[\"']?{re.escape(name)}\b")
     lines = enumerate(body.split("\n"), start=1)
     return next((number for number, line in lines if starts.match(line)), 1)
 
@@ -44,25 +45,29 @@ def _setting(name: str, value: Any, file: Path, body: str) -> Any:
     place = f"{file}:{line_of(name, body)}"
     kind = _kind_of(name, PromptSet, place)
     if kind is WordRules:
-        return _rules(value, file, body)
+        return _table(value, WordRules, name, file, body)
     if get_origin(kind) is not tuple:
         return _checked(value, kind, f"{place}: {name} is")
     if not isinstance(value, list):
         raise PromptError(f"{place}: {name} is {value!r}, and must be a list")
     each = get_args(kind)[0]
+    if each is GateExample:
+        return tuple(_table(item, GateExample, name, file, body) for item in value)
     return tuple(_checked(item, each, f"{place}: {name} has") for item in value)
 
 
-def _rules(value: Any, file: Path, body: str) -> WordRules:
-    """The table [words]."""
+def _table(value: Any, table: type, name: str, file: Path, body: str) -> Any:
+    """A table within the settings, such as [words]; fields without a default are due."""
+    place = f"{file}:{line_of(name, body)}"
     if not isinstance(value, dict):
-        place = f"{file}:{line_of('words', body)}"
-        raise PromptError(f"{place}: words is {value!r}, and must be a table, [words]")
-    places = {name: f"{file}:{line_of(name, body)}" for name in value}
-    kinds = {name: _kind_of(name, WordRules, places[name]) for name in value}
-    return WordRules(
-        **{n: _checked(each, kinds[n], f"{places[n]}: {n} is") for n, each in value.items()}
-    )
+        raise PromptError(f"{place}: {name} is {value!r}, and must be a table, [{name}]")
+    places = {key: f"{file}:{line_of(key, body)}" for key in value}
+    kinds = {key: _kind_of(key, table, places[key]) for key in value}
+    given = {k: _checked(each, kinds[k], f"{places[k]}: {k} is") for k, each in value.items()}
+    due = [each.name for each in fields(table) if each.default is MISSING]
+    if missing := next((key for key in due if key not in given), None):
+        raise PromptError(f"{place}: {name} lacks {missing!r}")
+    return table(**given)
 
 
 def _kind_of(name: str, table: type, place: str) -> Any:

@@ -11,7 +11,7 @@ from azent.prompt.examples import Kind
 from azent.prompt.text import Text
 from azent.schema import Style
 
-Narrowing: TypeAlias = Literal["choose", "list"]
+Narrowing: TypeAlias = Literal["gate", "choose", "list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,10 @@ class WordRules:
     offered, 0 for all; only the nearest one, where it leads by `lead`. `joins`: from so many
     joining words on several calls are asked for, 0 for never: at least as many as there are
     functions that score `mentioned` times the best one; all that score `near` times the best are
-    offered. `grounded`: a call is not made whose required inputs were not said. `given`: optional
-    inputs that were not said are left out.
+    offered. `strict`: joining words count only where one of them is a strong one, or there is one
+    more. `gate`: the gate is asked only where so many words or fewer are shared, 0 for always.
+    `grounded`: a call is not made unless all, or half, of its required inputs were said. `given`:
+    optional inputs that were not said are left out.
     """
 
     decline: bool = False
@@ -34,7 +36,9 @@ class WordRules:
     joins: int = 0
     near: float = 0.2
     mentioned: float = 0.3
-    grounded: bool = False
+    strict: bool = False
+    gate: int = 0
+    grounded: Literal["none", "half", "all"] = "none"
     given: bool = False
 
 
@@ -42,16 +46,26 @@ NO_RULES = WordRules()
 
 
 @dataclass(frozen=True, slots=True)
+class GateExample:
+    """What a model is shown before the gate is asked: functions, a request, and "yes" or "no"."""
+
+    functions: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class PromptSet:
     """The texts and settings by which a model is asked.
 
     `turn` is "decide-answer" (calls are asked for first, then plain words) or "single" (both in one
-    reply). `decide` is what is asked before the calls are, in requests of their own: "choose", a
-    yes or no for each function; "list", the separate things asked for. `held` holds decisions to a
-    JSON schema by the server. `functions` is how tools are shown. `thought` asks for a thought
-    before the calls. `examples` are the kinds of examples that are made of the user's own tools:
-    "one" call, "two", "none", "near" (a near miss). `words` is what needs no model. `models` are
-    patterns of the names of models that the set suits. `folder` is where it was read.
+    reply). `decide` is what is asked before the calls are, in requests of their own: "gate",
+    whether any function is meant at all, after the examples in `gate`; "choose", a yes or no for
+    each function; "list", the separate things asked for. `held` holds decisions to a JSON schema by
+    the server. `functions` is how tools are shown. `thought` asks for a thought before the calls.
+    `examples` are the kinds of examples that are made of the user's own tools: "one" call, "two",
+    "none", "near" (a near miss). `words` is what needs no model. `models` are patterns of the names
+    of models that the set suits. `folder` is where it was read.
     """
 
     name: str
@@ -66,4 +80,5 @@ class PromptSet:
     language: str = "en"
     models: tuple[str, ...] = ()
     words: WordRules = NO_RULES
+    gate: tuple[GateExample, ...] = ()
     folder: Path | None = field(default=None, compare=False)

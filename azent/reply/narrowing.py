@@ -1,5 +1,6 @@
 """Replies that only narrow a decision down: which functions, or how many calls.
 
+    gate     yes
     choose   {"asked": "...", "functions": {"add": "yes", "weather": "no"}}
     list     {"asked": ["the weather in Oslo", "the weather in Rome"]}
 
@@ -9,20 +10,24 @@ decision that follows is then asked for as if this one had not been.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from azent.literals import TooDeep, literal
 from azent.messages import Call, Reply
 
-Narrowing: TypeAlias = Literal["choose", "list"]
+Narrowing: TypeAlias = Literal["gate", "choose", "list"]
 WORDS = {"type": "string", "maxLength": 80}
 MOST_LISTED = 8
 YES = {"yes", "true", "y", "1", "是"}
+NO = re.compile(r"\W*(no|none|否|不)\b", re.IGNORECASE)
 
 
-def narrowing_schema(move: Narrowing, names: Iterable[str]) -> dict[str, Any]:
-    """The schema that a reply of this kind is held to, for functions of these names."""
+def narrowing_schema(move: Narrowing, names: Iterable[str]) -> dict[str, Any] | None:
+    """The schema that a reply of this kind is held to, if any, for functions of these names."""
+    if move == "gate":
+        return None
     if move == "list":
         asked = {"type": "array", "items": WORDS, "minItems": 1, "maxItems": MOST_LISTED}
         return _object({"asked": asked})
@@ -35,7 +40,12 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_narrowing(text: str, move: Narrowing, names: Iterable[str]) -> Reply:
-    """What a reply of this kind says: the functions, or the things asked for. Never raises."""
+    """What a reply of this kind says: the functions, or the things asked for. Never raises.
+
+    A no at the gate picks no function; anything else there leaves it open.
+    """
+    if move == "gate":
+        return Reply(move=move, picked=() if NO.match(text) else None, raw=text)
     said = _value(text)
     if not isinstance(said, Mapping):
         return Reply(move=move, raw=text)

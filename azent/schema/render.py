@@ -2,6 +2,7 @@
 
     json         the JSON Schema of each function on a line of its own, as chat templates write it
     indented     the same over many lines, as people write it: the most tokens
+    brief        name and description alone, on one line
     typescript   an object type for each function, with comments
     python       a signature on one line for each function, with comments: the fewest tokens
 
@@ -18,8 +19,9 @@ from typing import Any, Literal
 from azent.errors import UsageError
 from azent.messages import Spec, Specs
 
-Style = Literal["json", "indented", "typescript", "python"]
+Style = Literal["json", "indented", "brief", "typescript", "python"]
 Schema = Mapping[str, Any]
+BRIEF_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,10 @@ def _indented(spec: Spec) -> str:
     return _json(spec, indent=2)
 
 
+def _brief(spec: Spec) -> str:
+    return f"- {spec['name']}: {_line(spec.get('description') or '')}"[:BRIEF_CHARS].rstrip(": ")
+
+
 def _typescript(spec: Spec) -> str:
     head = [f"// {_line(spec['description'])}"] if spec.get("description") else []
     fields = [line for each in _fields(spec) for line in _typescript_field(*each)]
@@ -125,7 +131,13 @@ def _python_field(name: str, schema: Schema, is_required: bool) -> str:
     return field if is_required else f"{field} = {default}"
 
 
-_STYLES = {"json": _json, "indented": _indented, "typescript": _typescript, "python": _python}
+_STYLES = {
+    "json": _json,
+    "indented": _indented,
+    "brief": _brief,
+    "typescript": _typescript,
+    "python": _python,
+}
 
 
 def _fields(spec: Spec) -> list[tuple[str, Schema, bool]]:

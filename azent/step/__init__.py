@@ -14,15 +14,15 @@ resume a conversation at any point, and the same log and terms give the same req
 After a crash, `recovered(log, begun, terms)` is the log to go on with.
 Where a request would not fit into the context, `Shrink(note)` comes first: a note for the log.
 
-The moves of a turn: *decide* asks for calls, *answer* for words, *single* for either; *choose* and
-*list* narrow a decision down before it is asked for (`azent.scope`).
+The moves of a turn: *decide* asks for calls, *answer* for words, *single* for either; *gate*,
+*choose* and *list* narrow a decision down before it is asked for (`azent.scope`).
 """
 
 from __future__ import annotations
 
 from azent.step.hear import early, hear, refuse, take, to_run
 from azent.step.next import Ask, Done, Run, Shrink, Step, answer_of, next_step, stop_reason
-from azent.step.read import reader_for
+from azent.step.read import options_for, reader_for
 from azent.step.resume import INTERRUPTED, asked, is_open, recovered, told_of
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "hear",
     "is_open",
     "next_step",
+    "options_for",
     "reader_for",
     "recovered",
     "refuse",

@@ -16,6 +16,8 @@ from azent.request import Terms, choice_now
 from azent.scope import is_first
 from azent.words import grounded, is_foreign, without_invented
 
+SHARES = {"none": 0.0, "half": 0.5, "all": 1.0}  # of the required inputs that have to be said
+
 
 def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...]:
     """The calls that what was said bears out, without inputs that nobody gave."""
@@ -38,7 +40,7 @@ def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
 
 def _is_asked(log: Log, terms: Terms) -> bool:
     rules, turn = terms.prompts.words, turn_of(log)
-    if not (rules.grounded or rules.given) or choice_now(turn, terms) != "auto":
+    if not (rules.grounded != "none" or rules.given) or choice_now(turn, terms) != "auto":
         return False
     questions = [message.text for message in turn if isinstance(message, Question)]
     return is_first(turn) and not any(map(is_foreign, questions))
@@ -55,7 +57,7 @@ def _held(call: Call, said: str, terms: Terms) -> Call | None:
     if call.problem or spec is None:
         return call
     rules, parameters = terms.prompts.words, spec.get("parameters") or {}
-    if rules.grounded and not grounded(call.tool_input, parameters, said):
+    if not grounded(call.tool_input, parameters, said, SHARES[rules.grounded]):
         return None
     if not rules.given:
         return call

@@ -104,9 +104,10 @@ def _next_move(log: Log, terms: Terms) -> Move | None:
 def _first_move(log: Log, terms: Terms, first: Move) -> Move:
     """The move of a turn in which nothing was decided yet; no call where no function is left."""
     turn = turn_of(log)
-    if not _may_call(turn, terms) or not _scope(log, terms).specs:
+    scope = _scope(log, terms)
+    if not _may_call(turn, terms) or not scope.specs:
         return "answer"
-    return narrowing_due(turn, terms.prompts, choice_now(turn, terms)) or first
+    return narrowing_due(turn, scope, terms.prompts, choice_now(turn, terms)) or first
 
 
 def _scope(log: Log, terms: Terms) -> Scope:
@@ -134,7 +135,7 @@ def _format(log: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
     if move == "single" or not terms.prompts.held:
         return None
     scope = _scope(log, terms)
-    if move == "choose" or move == "list":
+    if move == "gate" or move == "choose" or move == "list":
         return narrowing_schema(move, scope.specs)
     return reply_schema(
         scope.specs,

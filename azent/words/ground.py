@@ -64,10 +64,13 @@ def _text_said(value: str, text: str) -> bool:
     return any(digits in text for digits in re.findall(r"\d{2,}", value))
 
 
-def grounded(tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text: str) -> bool:
-    """Are all inputs that a function requires found in the text, as far as that can be told?
+def grounded(
+    tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text: str, share: float = 1.0
+) -> bool:
+    """Is this share of the inputs that a function requires found in the text?
 
-    Choices, switches and defaults stand in the schema, so they need not be in the text.
+    Choices, switches and defaults stand in the schema, so they need not be in the text; nor need
+    what cannot be told.
     """
     properties, required = _of(parameters)
     told = [
@@ -75,7 +78,8 @@ def grounded(tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text:
         for name, value in tool_input.items()
         if name in required and not _is_given(value, properties.get(name))
     ]
-    return all(verdict is not False for verdict in told)
+    judged = [verdict for verdict in told if verdict is not None]
+    return sum(judged) >= share * len(judged)
 
 
 def _is_given(value: Any, schema: Any) -> bool:

@@ -83,8 +83,12 @@ def _known(spec: Spec) -> _Known:
     name = str(spec["name"]).replace(".", " ")
     description = str(spec.get("description", ""))
     texts = [name, description, *_texts(spec.get("parameters") or {})]
-    words = map(_words, (name, description, " ".join(texts)))
-    return _Known(*words, topics_called(name, description))
+    return _Known(
+        name=_words(name),
+        description=_words(description),
+        anywhere=_words(" ".join(texts)),
+        topics=topics_called(name, description),
+    )
 
 
 def _words(text: str) -> Words:

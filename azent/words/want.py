@@ -12,6 +12,11 @@ JOINING = re.compile(
     r"|second|third|next|lastly|followed by|each)\b",
     re.IGNORECASE,
 )
+STRONG = re.compile(
+    r"\b(also|additionally|then|finally|after that|as well as|both|respectively|another|second"
+    r"|third|lastly|two|three|four|moreover|furthermore|each)\b",
+    re.IGNORECASE,
+)
 ORDINALS = {
     "second": 2,
     "secondly": 2,
@@ -31,14 +36,22 @@ class Wanted:
     most: int
 
 
-def wanted(question: str, scores: Mapping[str, float], joins: int, mentioned: float) -> Wanted:
+def wanted(
+    question: str,
+    scores: Mapping[str, float],
+    joins: int,
+    mentioned: float,
+    *,
+    strict: bool = False,
+) -> Wanted:
     """One call where nothing is joined; several from so many joining words on.
 
-    Then at least as many as there are functions with a score of `mentioned` times the best one, and
-    as the highest ordinal says.
+    Where it is `strict`, one of them has to be a strong one, or there has to be one more. Then at
+    least as many as there are functions with a score of `mentioned` times the best one, and as the
+    highest ordinal says.
     """
     found = len(JOINING.findall(question))
-    if found < joins:
+    if found < joins + (strict and not STRONG.search(question)):
         return Wanted(1, MOST if found else 1)
     best = max(scores.values(), default=0.0)
     near = sum(score >= mentioned * best for score in scores.values()) if best else 1

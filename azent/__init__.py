@@ -75,6 +75,7 @@ _HOMES = {
     "reflect": ("summary",),
     "schema": ("function_to_json",),
     "session": ("Session",),
+    "states": ("State", "States"),
     "store": ("Store",),
     "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
     "tools": ("Tool", "tool"),
@@ -124,6 +125,8 @@ __all__ = [
     "SessionError",
     "SettingsError",
     "Shrunk",
+    "State",
+    "States",
     "StepFinished",
     "StepStarted",
     "Store",
@@ -215,6 +218,7 @@ if TYPE_CHECKING:
     from azent.reflect import summary
     from azent.schema import function_to_json
     from azent.session import Session
+    from azent.states import State, States
     from azent.store import Store
     from azent.toolbox import ReplyReader, Toolbox, read_reply
     from azent.tools import Tool, tool

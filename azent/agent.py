@@ -20,7 +20,7 @@ from azent.arguments import at_least, one_of
 from azent.drive import Approve, adrive, drive, nobody
 from azent.errors import UsageError
 from azent.execute import RESULT_CHARS, Execution, RunCall
-from azent.flow import Turn, converse
+from azent.flow import Flow, Turn, converse
 from azent.messages import Answer, Context, Event, Log, Reply
 from azent.models import Model, open_model
 from azent.nesting import about, one_deeper
@@ -97,6 +97,7 @@ class Agent:
         self.approval = one_of("approval", approval, ["tool", "always", "never"])
         self.until = until
         self.summarise = summarise
+        self.flow: Callable[[Turn], Flow] = converse  # how a turn goes
 
     def terms(self, context: object = None) -> Terms:
         """What stays fixed for a question; the prompt set is read from its files now."""
@@ -158,7 +159,7 @@ class Agent:
     ) -> Generator[Event, None, None]:
         """The events of a question as they happen; the last one is the Answer."""
         with self._turn(question, log, session, context) as turn:
-            events = drive(converse(turn), self.model, approve or nobody)
+            events = drive(self.flow(turn), self.model, approve or nobody)
             yield from traced(events, self._info(question, session))
 
     async def aask(
@@ -186,7 +187,7 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
         with self._turn(question, log, session, context, asyncio.get_running_loop()) as turn:
-            events = adrive(converse(turn), self.model, approve or nobody)
+            events = adrive(self.flow(turn), self.model, approve or nobody)
             async with aclosing(atraced(events, self._info(question, session))) as said:
                 async for event in said:
                     yield event

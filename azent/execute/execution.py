@@ -47,7 +47,7 @@ class Execution:
     ) -> None:
         refuse_while_loading()
         self.tools = tools
-        self._context = context if isinstance(context, Context) else Context(context)
+        self.context = context if isinstance(context, Context) else Context(context)
         self._executor = executor
         self._instead = run
         self._result_chars = result_chars
@@ -118,7 +118,7 @@ class Execution:
         from azent.schema import InvalidArguments, build
 
         try:
-            args, kwargs = build(tool.introspected, call.tool_input, self._context)
+            args, kwargs = build(tool.introspected, call.tool_input, self.context)
         except InvalidArguments as error:
             return Result(call.tool, error.problem.message, False, error.problem, id=call.id)
         function = partial(tool.function, *args, **kwargs)

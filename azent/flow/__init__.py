@@ -38,6 +38,7 @@ __all__ = [
     "Effect",
     "Flow",
     "Measure",
+    "Moves",
     "Open",
     "Pull",
     "Turn",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from azent.log import replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Question, Reply, Specs
 from azent.prompt import PromptSet, WordRules
-from azent.words import is_foreign, nearness, wanted
+from azent.words import is_foreign, nearness, subject, wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ def _picked(turn: Log, move: Move) -> tuple[str, ...] | None:
 
 
 def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
-    """What the words of the question leave; earlier questions tell what it is about."""
+    """What the words of the question leave; the one before may tell what it is about."""
     questions = [message.text for message in log if isinstance(message, Question)]
     if rules == WordRules() or not questions or is_foreign(questions[-1]):
         return Scope(specs)
-    near = nearness("\n".join(questions), specs)
+    near = nearness(subject(questions, specs), specs)
     if rules.decline and not near.shared:
         return Scope({})
     least, most = int(rules.always), None

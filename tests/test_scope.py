@@ -139,7 +139,7 @@ GATE = replace(
 
 def test_the_gate_is_asked_with_examples_as_turns_and_functions_in_brief() -> None:
     given = Terms(SPECS, GATE)
-    step = next_step((Question("Hello"), Reply(text="Hi.", move="answer"), *QUESTION), given)
+    step = next_step(QUESTION, given)
     assert isinstance(step, Ask)
     assert (step.move, step.format, options_for(step.move, given)) == (
         "gate",
@@ -151,7 +151,7 @@ def test_the_gate_is_asked_with_examples_as_turns_and_functions_in_brief() -> No
     assert step.messages[1]["content"] == "yes"
     assert step.messages[2]["content"].startswith(
         "Functions:\n- weather: The weather of a city.\n- add: Add two numbers.\n\n"
-        "Request: Hello\nWhat is 2 + 3?\n"
+        "Request: What is 2 + 3?\n"
     )
 
 

@@ -280,8 +280,24 @@ def test_what_the_caller_demands_is_not_narrowed_down() -> None:
     assert scope("Who wrote Hamlet?", choice="required") == Scope(SPECS)
 
 
-def test_earlier_questions_tell_what_it_is_about() -> None:
-    assert "weather" in scope("And in Rome?", RULES, "What is the weather in Oslo?").specs
+@pytest.mark.parametrize(
+    ("before", "question", "name"),
+    [
+        (["What is the weather in Oslo?"], "And in Rome?", "weather"),
+        (["What is 3 times 4?", "What is the weather in Oslo?"], "And in Rome?", "weather"),
+        (["What is the weather in Oslo?"], "What is 3 times 4?", "multiply"),
+        (["What is 2 + 3?"], "And 40?", "add"),
+    ],
+)
+def test_the_question_before_tells_what_it_is_about(
+    before: list[str], question: str, name: str
+) -> None:
+    assert list(scope(question, replace(RULES, nearest=1), *before).specs) == [name]
+
+
+@pytest.mark.parametrize("question", ["Thanks!", "Thank you very much, that is great.", "Ok."])
+def test_a_word_of_thanks_takes_nothing_up(question: str) -> None:
+    assert scope(question, RULES, "What is the weather in Oslo?").specs == {}
     assert scope("And in Rome?").specs == {}
 
 

@@ -1,6 +1,7 @@
 """What the words of a question tell of the calls that it takes, before any model is asked. Pure.
 
     nearness(question, specs)    which functions it shares words with, and how strongly
+    subject(questions, specs)    what a question is about that takes up the one before
     wanted(question, ...)        how many calls it asks for, by its joining words
     said(value, text)            whether a value can be found in a text
     grounded, without_invented   the inputs of a call, held against the text
@@ -12,6 +13,7 @@ left to the model (`is_foreign`).
 
 from __future__ import annotations
 
+from azent.words.follow import subject
 from azent.words.ground import grounded, said, without_invented
 from azent.words.near import Near, nearness
 from azent.words.plain import is_foreign
@@ -24,6 +26,7 @@ __all__ = [
     "is_foreign",
     "nearness",
     "said",
+    "subject",
     "wanted",
     "without_invented",
 ]

@@ -20,6 +20,7 @@ many much have has had there their them they she his her not yes one two three f
 system current api string number integer name type optional default format true false etc
 within each only more most new other such particular following without out off via way time day
 date take set run thank thanks hello hey lets going looking look able check see come don
+thanks great good nice very okay fine cool bye perfect awesome sorry welcome sure
 """
 EMPTY = frozenset(COMMON.split())
 # What signs stand for, where they stand between or beside figures.

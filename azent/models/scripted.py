@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 
-from azent.errors import ModelError
+from azent.errors import ModelError, ModelTimeout
 from azent.messages import Delta, End, Request, Usage
 
 
@@ -39,10 +39,17 @@ class Scripted:
             if len(self.heard) > len(self._replies):
                 raise ModelError(f"the script has {len(self._replies)} replies and no more")
             reply = self._replies[len(self.heard) - 1]
-        time.sleep(self.pause)
+        self._think(request.timeout)
         if isinstance(reply, Exception):
             raise reply
         yield from _deltas([reply] if isinstance(reply, str) else reply)
+
+    def _think(self, timeout: float | None) -> None:
+        if timeout is not None and self.pause > timeout:
+            time.sleep(timeout)
+            raise ModelTimeout("the pause is longer than the time for the reply")
+        if self.pause:
+            time.sleep(self.pause)
 
 
 def _deltas(pieces: Iterable[str | Delta | End]) -> Iterator[Delta | End]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from azent.prompt import PromptSet, WordRules
 from azent.request import Terms
 from azent.scope import Scope, scope_of
 from azent.step import Ask, early, next_step
-from azent.words import grounded, is_foreign, nearness, said, wanted, without_invented
+from azent.words import brings_news, grounded, is_foreign, nearness, said, wanted, without_invented
 from azent.words.plain import content_words, question_words, same
 from tests.test_prompt import write_set
 
@@ -157,6 +158,7 @@ def test_how_many_calls(question: str, least: int, most: int) -> None:
     [
         ("salt and pepper and oil", 1),
         ("salt and pepper and oil and vinegar", 2),
+        ("three kinds of salt and pepper and oil", 1),
         ("salt and also pepper", 2),
     ],
 )
@@ -233,6 +235,23 @@ PARAMETERS = {
 )
 def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool) -> None:
     assert grounded(tool_input, PARAMETERS, "Weather in Oslo") is held
+
+
+@pytest.mark.parametrize(
+    ("tool_input", "before", "text", "news"),
+    [
+        ({"city": "Rome"}, [{"city": "Oslo"}], "Oslo or Rome", True),
+        ({"city": "Lima"}, [{"city": "Oslo"}], "Oslo or Rome", False),
+        ({"city": "Oslo", "days": 3}, [{"city": "Oslo"}], "Oslo, 3 days", True),
+        ({"city": "Oslo", "days": 3.0}, [{"city": "Oslo", "days": 3}], "Oslo, 3 days", False),
+        ({"in": ["Oslo", {"and": "Rome"}]}, [{"city": "Oslo"}], "Oslo or Rome", True),
+        ({"loud": True, "none": None, "empty": ""}, [], "true", False),
+    ],
+)
+def test_a_further_call_brings_news(
+    tool_input: dict[str, Any], before: list[dict[str, Any]], text: str, news: bool
+) -> None:
+    assert brings_news(tool_input, before, text) is news
 
 
 def test_half_of_the_inputs_may_be_enough() -> None:
@@ -323,6 +342,22 @@ def test_optional_inputs_and_doubles_are_left_out() -> None:
     one = '{"tool": "weather", "tool_input": {"city": "Oslo", "unit": "kelvin"}}'
     found = calls("The weather in Oslo and then and then?", f'{{"tools": [{one}, {one}]}}')
     assert found == [("weather", {"city": "Oslo"})]
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("The weather in Oslo and in Norway and so on", 1),
+        ("The weather in Oslo and then in Norway", 2),
+    ],
+)
+def test_where_it_is_in_doubt_a_further_call_has_to_add_something(
+    question: str, count: int
+) -> None:
+    made = [{"tool": "weather", "tool_input": {"city": city}} for city in ("Oslo", "oslo ")]
+    rules = replace(RULES, news=True)
+    model = Scripted(json.dumps({"tools": made}))
+    assert len(azent.select(question, [weather], model, prompts=set_of(rules)).calls) == count
 
 
 def test_what_is_left_out_is_told() -> None:

@@ -23,10 +23,11 @@ class WordRules:
     offered, 0 for all; only the nearest one, where it leads by `lead`. `joins`: from so many
     joining words on several calls are asked for, 0 for never: at least as many as there are
     functions that score `mentioned` times the best one; all that score `near` times the best are
-    offered. `strict`: joining words count only where one of them is a strong one, or there is one
-    more. `gate`: the gate is asked only where so many words or fewer are shared, 0 for always.
-    `grounded`: a call is not made unless all, or half, of its required inputs were said. `given`:
-    optional inputs that were not said are left out.
+    offered. `strict`: joining words count only where there are three, or a strong one. `gate`: the
+    gate is asked only where so many words or fewer are shared, 0 for always. `grounded`: a call is
+    not made unless all, or half, of its required inputs were said. `given`: optional inputs that
+    were not said are left out. `news`: where joining words leave a doubt, a further call is not
+    made unless it has a value that was said and that the calls before lack.
     """
 
     decline: bool = False
@@ -40,6 +41,7 @@ class WordRules:
     gate: int = 0
     grounded: Literal["none", "half", "all"] = "none"
     given: bool = False
+    news: bool = False
 
 
 NO_RULES = WordRules()

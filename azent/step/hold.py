@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from azent.log import key_of, turn_of
 from azent.messages import Call, Log, Question, Reply
+from azent.prompt import WordRules
 from azent.request import Terms, choice_now
 from azent.scope import is_first
-from azent.words import grounded, is_foreign, without_invented
+from azent.words import brings_news, grounded, is_foreign, is_sure, without_invented
 
 SHARES = {"none": 0.0, "half": 0.5, "all": 1.0}  # of the required inputs that have to be said
 
@@ -24,8 +25,9 @@ def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...
     if not _is_asked(log, terms):
         return tuple(calls)
     said = _said(log, terms)
-    held = (_held(call, said, terms) for call in calls)
-    return _once(tuple(call for call in held if call is not None), terms)
+    held = [held for call in calls if (held := _held(call, said, terms)) is not None]
+    once = _once(held, terms)
+    return _with_news(once, said) if _doubts(log, terms) else once
 
 
 def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
@@ -40,10 +42,9 @@ def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
 
 def _is_asked(log: Log, terms: Terms) -> bool:
     rules, turn = terms.prompts.words, turn_of(log)
-    if not (rules.grounded != "none" or rules.given) or choice_now(turn, terms) != "auto":
+    if rules == WordRules() or choice_now(turn, terms) != "auto":
         return False
-    questions = [message.text for message in turn if isinstance(message, Question)]
-    return is_first(turn) and not any(map(is_foreign, questions))
+    return is_first(turn) and not any(map(is_foreign, _questions(turn)))
 
 
 def _said(log: Log, terms: Terms) -> str:
@@ -62,6 +63,25 @@ def _held(call: Call, said: str, terms: Terms) -> Call | None:
     if not rules.given:
         return call
     return replace(call, tool_input=without_invented(call.tool_input, parameters, said))
+
+
+def _doubts(log: Log, terms: Terms) -> bool:
+    """Is it in doubt whether several things are asked for, and do the rules care?"""
+    return terms.prompts.words.news and not any(map(is_sure, _questions(turn_of(log))))
+
+
+def _with_news(calls: Sequence[Call], said: str) -> tuple[Call, ...]:
+    """The first call, and those that add to the ones before them."""
+    kept: list[Call] = []
+    for call in calls:
+        before = [other.tool_input for other in kept]
+        if call.problem or not before or brings_news(call.tool_input, before, said):
+            kept.append(call)
+    return tuple(kept)
+
+
+def _questions(turn: Log) -> list[str]:
+    return [message.text for message in turn if isinstance(message, Question)]
 
 
 def _once(calls: Sequence[Call], terms: Terms) -> tuple[Call, ...]:

@@ -4,7 +4,8 @@
     subject(questions, specs)    what a question is about that takes up the one before
     wanted(question, ...)        how many calls it asks for, by its joining words
     said(value, text)            whether a value can be found in a text
-    grounded, without_invented   the inputs of a call, held against the text
+    grounded, without_invented, brings_news
+                                 the inputs of a call, held against the text
 
 Small models decline badly and count badly, but both show in the words. Words are compared by how
 they begin, which suits languages that write spaces and endings; a question in another script is
@@ -14,16 +15,18 @@ left to the model (`is_foreign`).
 from __future__ import annotations
 
 from azent.words.follow import subject
-from azent.words.ground import grounded, said, without_invented
+from azent.words.ground import brings_news, grounded, said, without_invented
 from azent.words.near import Near, nearness
 from azent.words.plain import is_foreign
-from azent.words.want import Wanted, wanted
+from azent.words.want import Wanted, is_sure, wanted
 
 __all__ = [
     "Near",
     "Wanted",
+    "brings_news",
     "grounded",
     "is_foreign",
+    "is_sure",
     "nearness",
     "said",
     "subject",

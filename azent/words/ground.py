@@ -64,6 +64,23 @@ def _text_said(value: str, text: str) -> bool:
     return any(digits in text for digits in re.findall(r"\d{2,}", value))
 
 
+def brings_news(
+    tool_input: Mapping[str, Any], before: Iterable[Mapping[str, Any]], text: str
+) -> bool:
+    """Has a call a value that is in the text, and that none of the calls before it has?"""
+    known = {value for other in before for value in _values(other)}
+    return any(value in text.lower() for value in _values(tool_input) - known)
+
+
+def _values(value: Any) -> set[str]:
+    """The figures and texts in a value, as they would be written in a text."""
+    if isinstance(value, Mapping | list):
+        return {inner for each in _inside(value) for inner in _values(each)}
+    if value is None or isinstance(value, bool) or value == "":
+        return set()
+    return {str(value).strip().lower().removesuffix(".0")}
+
+
 def grounded(
     tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text: str, share: float = 1.0
 ) -> bool:

@@ -14,7 +14,7 @@ JOINING = re.compile(
 )
 STRONG = re.compile(
     r"\b(also|additionally|then|finally|after that|as well as|both|respectively|another|second"
-    r"|third|lastly|two|three|four|moreover|furthermore|each)\b",
+    r"|third|lastly|moreover|furthermore|each)\b",
     re.IGNORECASE,
 )
 ORDINALS = {
@@ -36,6 +36,12 @@ class Wanted:
     most: int
 
 
+def is_sure(question: str) -> bool:
+    """Do the joining words leave no doubt that several things are asked for?"""
+    found = len(JOINING.findall(question))
+    return found > 2 or (found == 2 and bool(STRONG.search(question)))
+
+
 def wanted(
     question: str,
     scores: Mapping[str, float],
@@ -46,12 +52,11 @@ def wanted(
 ) -> Wanted:
     """One call where nothing is joined; several from so many joining words on.
 
-    Where it is `strict`, one of them has to be a strong one, or there has to be one more. Then at
-    least as many as there are functions with a score of `mentioned` times the best one, and as the
-    highest ordinal says.
+    Where it is `strict`, they have to leave no doubt. Then at least as many as there are functions
+    with a score of `mentioned` times the best one, and as the highest ordinal says.
     """
     found = len(JOINING.findall(question))
-    if found < joins + (strict and not STRONG.search(question)):
+    if found < joins or (strict and not is_sure(question)):
         return Wanted(1, MOST if found else 1)
     best = max(scores.values(), default=0.0)
     near = sum(score >= mentioned * best for score in scores.values()) if best else 1

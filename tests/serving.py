@@ -22,8 +22,8 @@ from azent.serve.run import listen, server_of
 class Telling:
     """A model that answers each request by a function of it: calls, or words in pieces.
 
-    `heard` keeps the requests, `pause` is the seconds before each piece, `stopped` counts replies
-    that were left before their end.
+    `heard` keeps the requests, `pause` is the seconds before each piece, `given` counts the pieces,
+    `stopped` the replies that were left before their end.
     """
 
     answer: Callable[[Request], Any]
@@ -31,6 +31,7 @@ class Telling:
     num_ctx: int | None = 8192
     pause: float = 0.0
     heard: list[Request] = field(default_factory=list)
+    given: int = 0
     stopped: int = 0
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
@@ -45,6 +46,7 @@ class Telling:
         try:
             for piece in pieces_of(said):
                 await asyncio.sleep(self.pause)
+                self.given += 1
                 yield piece
             ended = True
         finally:

@@ -166,6 +166,16 @@ def test_an_answer_is_held_to_the_schema_that_is_asked_for() -> None:
     assert model.heard[0].format != schema
 
 
+def test_a_schema_for_words_is_inlined() -> None:
+    model = script(NONE, "{}")
+    schema = {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "w", "schema": schema}}
+    openai(model, response_format=wanted)
+    assert model.heard[1].format == {"properties": {"a": {"type": "integer"}}}
+    away = {"type": "json_schema", "json_schema": {"schema": {"$ref": "http://127.0.0.1:9/"}}}
+    assert chat(model, PATHS[0], response_format=away).status_code == 400
+
+
 def test_options_are_for_words_and_not_for_decisions() -> None:
     model = script(NONE, "Hello.")
     openai(model, temperature=0.7, max_tokens=5, stop="x", seed=3)

@@ -152,8 +152,8 @@ def test_ollama_sees_what_is_served(place: tuple[str, str]) -> None:
 
 def test_langchain_ollama(place: tuple[str, str]) -> None:
     url, model = place
-    messages = importlib.import_module("langchain_core.messages")
     chat = client("langchain_ollama").ChatOllama(model=model, base_url=url, temperature=0)
+    messages = importlib.import_module("langchain_core.messages")
     bound = chat.bind_tools([get_weather])
     said = [messages.HumanMessage(QUESTION)]
     reply = bound.invoke(said)

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from azent import open_model
-from azent.messages import Request
+from azent.messages import Delta, Request
 from azent.serve import Options
 from azent.serve.app import app
 from azent.serve.run import listen, server_of
@@ -176,6 +176,26 @@ def test_a_client_that_hangs_up_stops_the_server_behind(tools: list[Any]) -> Non
         with contextlib.suppress(httpx.ReadTimeout), asked as answer:
             next(answer.iter_bytes())
         wait_until(lambda: ollama.disconnects == 1)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_client_that_does_not_read_holds_the_model_up(path: str) -> None:
+    large = ["x" * 100_000] * 1000
+
+    def answer(request: Request) -> Any:
+        return NONE if request.format else [Delta(text) for text in large]
+
+    model = Telling(answer)
+    body = {"model": "m", "messages": [USER], "stream": True, "tools": [WEATHER]}
+    with serving({"m": model}) as url:
+        with httpx.stream("POST", url + path, json=body, timeout=20):
+            wait_until(lambda: model.given > 3)
+            time.sleep(1)
+            held_at = model.given
+            assert held_at < len(large)
+            time.sleep(0.5)
+            assert model.given == held_at
+        wait_until(lambda: model.stopped == 1)
 
 
 def test_a_client_that_leaves_frees_its_place() -> None:

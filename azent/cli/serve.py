@@ -54,6 +54,7 @@ def command(
         float | None, typer.Option(min=0.1, help="The most seconds for a reply with tools.")
     ] = None,
     num_ctx: Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each request.")] = False,
 ) -> None:
     """Serve models to clients of OpenAI's and Ollama's protocols, with tools for all of them."""
     need("serve", "starlette", "uvicorn")
@@ -73,6 +74,7 @@ def command(
         waiting=queue,
         timeout=timeout,
         prompts=given["prompts"],
+        verbose=verbose,
     )
     with listen(options) as listener:
         _announce(options, models, listener.getsockname()[1])

@@ -38,6 +38,7 @@ PASSED = (
     "/api/embed",
     "/api/embeddings",
 )
+ANY = ["GET", "HEAD", "POST", "DELETE", "PUT"]
 REFUSED = ("pull", "create", "copy", "delete", "push", "blobs/{digest}")
 
 
@@ -165,9 +166,6 @@ class _Counting:
             if scope["type"] == "http":
                 route = getattr(scope.get("route"), "path", "other")
                 self.metrics.count_request(route, status, time.perf_counter() - began)
-
-
-ANY = ["GET", "HEAD", "POST", "DELETE", "PUT"]
 
 
 async def _asked(protocol: Protocol, request: Request) -> Asked:

@@ -76,7 +76,8 @@ class Chat:
         heading = Heading(new_id("chatcmpl-"), wanted.model, time.time())
         pieces = self._pieces(wanted, self.model)
         if wanted.stream:
-            return Stream(protocol.stream(pieces, heading, wanted), protocol.media_type)
+            stream = protocol.stream(pieces, heading, wanted)
+            return Stream(stream, pieces, protocol.media_type)
         return Json(protocol.whole(await whole(pieces), heading))
 
     async def _pieces(self, wanted: Wanted, model: Model) -> AsyncGenerator[Piece]:

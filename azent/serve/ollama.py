@@ -4,54 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from azent.errors import RequestRefused
 from azent.messages import Call, Usage
 from azent.serve.answer import Finish, Piece, Thoughts, Whole, Words
-from azent.serve.openai import Function, NamedTool
-from azent.serve.protocol import Body, Heading, Open, Protocol, line, new_id, shaped
+from azent.serve.protocol import Body, Heading, Protocol, line, new_id, shaped
+from azent.serve.shapes import Chat, ChatMessage, NamedTool
 from azent.serve.translate import Said, Wanted, arguments_of, specs_of
 
 NANOSECONDS = 1_000_000_000
-
-
-class CalledFunction(Open):
-    name: str
-    arguments: Any = None
-
-
-class ToolCall(Open):
-    id: str = ""
-    function: CalledFunction
-
-
-class Message(Open):
-    role: Literal["system", "user", "assistant", "tool"]
-    content: str | None = ""
-    images: list[str] | None = None
-    tool_calls: list[ToolCall] | None = None
-    tool_name: str | None = None
-    tool_call_id: str | None = None
-
-
-class Tool(Open):
-    type: str | None = "function"
-    function: Function
-
-
-class Chat(Open):
-    """The body of a request to /api/chat. `tool_choice` is azent's; Ollama itself has none."""
-
-    model: str
-    messages: list[Message] = Field(min_length=1)
-    tools: list[Tool] | None = None
-    tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
-    format: Literal["", "json"] | dict[str, Any] | None = None
-    options: dict[str, Any] | None = None
-    stream: bool | None = True
 
 
 # ---- what comes in -------------------------------------------------------------------------------
@@ -72,7 +34,7 @@ def wanted(body: Body) -> Wanted:
     )
 
 
-def _said(message: Message) -> Said:
+def _said(message: ChatMessage) -> Said:
     calls = tuple(
         Call(call.function.name, arguments_of(call.function.arguments or {}), id=call.id)
         for call in message.tool_calls or ()

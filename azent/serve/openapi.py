@@ -9,8 +9,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 import azent
-from azent.serve.ollama import OLLAMA, Chat
-from azent.serve.openai import OPENAI, ChatCompletion
+from azent.serve.ollama import OLLAMA
+from azent.serve.openai import OPENAI
+from azent.serve.shapes import Chat, ChatCompletion
 
 REFERENCE = "#/components/schemas/{model}"
 JSON = "application/json"

@@ -19,6 +19,7 @@ class Options:
     `waiting` more may wait; beyond, clients are told to come back. `repairs` is the most
     corrections in a row, `timeout` the most seconds for a reply with tools. `prompts` names a
     prompt set. `grace` is the seconds that replies have to end when the server is told to stop.
+    `verbose` writes a line for each request.
     """
 
     host: str = "127.0.0.1"
@@ -33,6 +34,7 @@ class Options:
     timeout: float | None = None
     prompts: str | Path | None = None
     grace: float = 30.0
+    verbose: bool = False
 
     @property
     def is_local(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.responses import JSONResponse
 
 from azent.errors import RequestRefused
@@ -21,12 +21,6 @@ from azent.serve.translate import Wanted
 
 Shape = TypeVar("Shape", bound=BaseModel)
 Body: TypeAlias = dict[str, Any]
-
-
-class Open(BaseModel):
-    """A shape that lets through what it does not know, as servers of both protocols do."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +37,8 @@ class Protocol:
     """How clients and the server talk.
 
     `path` is where chats are taken, under the `prefix` of all that belongs to the protocol.
-    `wanted` reads a body (RequestRefused), `needs_azent` says whether it is azent's to answer,
-    `stream` and `whole` write a reply, `error` an error of a status, `broken` one in a stream.
+    `wanted` reads a body (RequestRefused), `stream` and `whole` write a reply, `error` an error of
+    a status, `broken` one in a stream.
     """
 
     name: str

@@ -60,8 +60,8 @@ def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             served,
-            log_level="warning",
-            access_log=False,
+            log_level="info" if options.verbose else "warning",
+            access_log=options.verbose,
             server_header=False,
             timeout_graceful_shutdown=int(options.grace),
             timeout_keep_alive=KEEP_ALIVE_SECONDS,

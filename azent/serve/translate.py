@@ -22,6 +22,7 @@ from azent.messages import Call, Log, Message, Question, Reply, Result, Spec, Sp
 from azent.models import Model
 from azent.request import Terms
 from azent.schema.foreign import foreign_parameters
+from azent.schema.inline import inlined, without_references
 from azent.serve.options import Options
 from azent.tools import RESERVED
 
@@ -66,7 +67,10 @@ class Wanted:
 
 
 def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
-    """The turn that a request continues. Its functions run at the client's, and none here."""
+    """The turn that a request continues. Its functions run at the client's, and none here.
+
+    Raises RequestRefused, and SchemaError for a schema of words that refers to elsewhere.
+    """
     log = log_of(wanted.said)
     terms = Terms(
         specs={} if wanted.choice == "none" else wanted.specs,
@@ -80,7 +84,7 @@ def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
         parallel=wanted.parallel,
         trusted=False,
         num_ctx=model.num_ctx,
-        output=wanted.output,
+        output=wanted.output and without_references(inlined(wanted.output)),
         options=wanted.options,
     )
     deadline = None if options.timeout is None else time.monotonic() + options.timeout

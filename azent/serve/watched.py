@@ -7,7 +7,8 @@ and the work is cancelled when the client is gone: the model is stopped, the slo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -45,14 +46,21 @@ class Stream:
     """An application that streams pieces.
 
     It begins with the first, so that what fails before has a status of its own; what fails later is
-    told in the stream.
+    told in the stream. However it ends, the `source` that the pieces are made of is closed.
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], media_type: str) -> None:
+    def __init__(
+        self, pieces: AsyncIterator[bytes], source: AsyncGenerator[Any], media_type: str
+    ) -> None:
         self.pieces = pieces
+        self.source = source
         self.media_type = media_type
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self.source):
+            await self._send_all(scope, receive, send)
+
+    async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
         try:
             async for piece in self.pieces:

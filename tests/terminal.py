@@ -46,7 +46,7 @@ class Terminal:
         for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE"):
             world.pop(name, None)
         world |= {"PYTHONPATH": str(ROOT), "OLLAMA_HOST": server, **(env or {})}
-        self._screen = pyte.HistoryScreen(columns, ROWS)
+        self._screen = pyte.HistoryScreen(columns, ROWS, history=1000)
         self._stream = pyte.ByteStream(self._screen)
         self.sent = b""
         self._child: Any = pexpect.spawn(
@@ -99,3 +99,8 @@ class Terminal:
         """What stands on the screen, without what differs from one run to the next."""
         lines = [line.rstrip() for line in self._screen.display]
         return TIMES.sub("0.0 s", "\n".join(lines).strip("\n") + "\n")
+
+    def everything(self) -> str:
+        """What stands on the screen, and what has left it at its top."""
+        gone = ["".join(row[x].data for x in range(80)) for row in self._screen.history.top]
+        return "\n".join([*gone, self.screen()])

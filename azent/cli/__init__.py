@@ -8,6 +8,7 @@ of azent has its own (`azent.errors`).
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -35,18 +36,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("ask", epilog=ask.EXAMPLES)(ask.command)
-app.command("chat", epilog=chat.EXAMPLES)(chat.command)
-app.command("serve", epilog=serve.EXAMPLES)(serve.command)
-app.command("mcp", epilog=mcp.EXAMPLES)(mcp.command)
-app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.command)
-app.add_typer(tools.app, name="tools")
-app.add_typer(prompts.app, name="prompts")
-app.command("doctor")(doctor.command)
-app.add_typer(models.app, name="models")
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(config.app, name="config")
-app.command("completion", epilog=completion.EXAMPLES)(completion.command)
+
+
+def _add(name: str, command: Callable[..., None], short_help: str, examples: str = "") -> None:
+    app.command(name, short_help=short_help, epilog=examples or None)(command)
+
+
+_add("ask", ask.command, "Ask a question, answered with functions.", ask.EXAMPLES)
+_add("chat", chat.command, "Talk with a model, which may call functions.", chat.EXAMPLES)
+_add("serve", serve.command, "Serve models over OpenAI's and Ollama's APIs.", serve.EXAMPLES)
+_add("mcp", mcp.command, "Serve functions to clients of MCP.", mcp.EXAMPLES)
+_add("eval", evaluate.command, "Measure how often models are right.", evaluate.EXAMPLES)
+_add("doctor", doctor.command, "Check that all is there, and a real call.")
+_add("completion", completion.command, "Print a shell's completion script.", completion.EXAMPLES)
+app.add_typer(tools.app, name="tools", short_help="Show, check and call functions.")
+app.add_typer(prompts.app, name="prompts", short_help="See, copy and check prompt sets.")
+app.add_typer(models.app, name="models", short_help="List and fetch models.")
+app.add_typer(sessions.app, name="sessions", short_help="Look after conversations that are kept.")
+app.add_typer(config.app, name="config", short_help="Show settings and where they come from.")
 
 
 @app.callback(invoke_without_command=True)
@@ -65,4 +72,4 @@ def main() -> None:
             # A code page without an emoji must not stop us, nor lose what it was.
             stream.reconfigure(errors="backslashreplace")
     completion.prepare()
-    app()
+    app(prog_name="azent")

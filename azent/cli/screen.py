@@ -45,7 +45,7 @@ class Screen:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream: TextIO = stream or sys.stderr
         self._console = console_of(self._stream)
-        self._live: Live | None = None
+        self._region = _Region(self._console)
         self.is_live = is_live(self._stream)
 
     def line(self, mark: str, text: str, style: str = "") -> None:
@@ -64,15 +64,17 @@ class Screen:
 
     def wait(self, words: Callable[[], str]) -> None:
         """Tell what is waited for, where there is a terminal to tell it on."""
-        self.rest()
         if self.is_live:
-            self._live = _live(self._console, lambda: self._waiting(words()))
+            self._region.draw(lambda: self._waiting(words()))
 
     def rest(self) -> None:
         """Nothing is waited for any more."""
-        if self._live:
-            self._live.stop()
-            self._live = None
+        self._region.stop()
+
+    def close(self) -> None:
+        """Leave the terminal as it was found, whatever happened."""
+        if self.is_live:
+            self._region.close()
 
     def _waiting(self, words: str) -> Text:
         from rich.text import Text
@@ -88,7 +90,7 @@ class AnswerText:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream: TextIO = stream or sys.stdout
         self._console = console_of(self._stream)
-        self._live: Live | None = None
+        self._region = _Region(self._console)
         self._open = ""
         self._begun = False
         self._is_live = is_live(self._stream)
@@ -107,12 +109,12 @@ class AnswerText:
             self._stream.flush()
             return
         self._print_complete()
-        if self._live is None and self._open.strip():
-            self._live = _live(self._console, lambda: _Tail(_markdown(self._open)))
+        if self._open.strip() and not self._region.is_drawn:
+            self._region.draw(lambda: _Tail(_markdown(self._open)))
 
     def pause(self) -> None:
         """Print what has come so far, because something else is to be printed."""
-        self._rest()
+        self._region.stop()
         if self._is_live and self._open.strip():
             self._console.print(_markdown(self._open))
         elif not self._is_live and self._open and not self._open.endswith("\n"):
@@ -123,15 +125,10 @@ class AnswerText:
     def _print_complete(self) -> None:
         at = complete(self._open)
         if at:
-            self._rest()
+            self._region.stop()
             self._console.print(_markdown(self._open[:at]))
             self._console.print()
             self._open = self._open[at:]
-
-    def _rest(self) -> None:
-        if self._live:
-            self._live.stop()
-            self._live = None
 
 
 def complete(text: str) -> int:
@@ -154,8 +151,8 @@ def complete(text: str) -> int:
 
 def _goes_on(line: str) -> bool:
     """Does a line after an empty one go on with the list before it, or may it, once it is whole?"""
-    head = line.split(maxsplit=1)[0] if line.endswith("\n") or " " in line.lstrip() else ""
-    return line[0].isspace() or not head or head in "-*+" or head.rstrip(".)").isdigit()
+    head = line.split(maxsplit=1)[0]
+    return line[0].isspace() or head in "-*+" or head.rstrip(".)").isdigit()
 
 
 def _markdown(text: str) -> Markdown:
@@ -169,20 +166,42 @@ def _markdown(text: str) -> Markdown:
     return rendered
 
 
-def _live(console: Console, drawn: Callable[[], Any]) -> Live:
-    """A region that is drawn anew some times a second, and is gone when it stops."""
-    from rich.live import Live
+class _Region:
+    """A part of a terminal that is drawn anew some times a second, and is gone when it stops."""
 
-    live = Live(
-        get_renderable=drawn,
-        console=console,
-        transient=True,
-        refresh_per_second=FRAMES_PER_SECOND,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-    live.start(refresh=True)
-    return live
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: Live | None = None
+
+    def draw(self, drawn: Callable[[], Any]) -> None:
+        """Draw this from now on."""
+        from rich.live import Live
+
+        self.stop()
+        self._live = Live(
+            get_renderable=drawn,
+            console=self._console,
+            transient=True,
+            refresh_per_second=FRAMES_PER_SECOND,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start(refresh=True)
+
+    def stop(self) -> None:
+        """Take it off the screen."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    @property
+    def is_drawn(self) -> bool:
+        return self._live is not None
+
+    def close(self) -> None:
+        """Take it off the screen, with the cursor back, even where a Ctrl-C came in between."""
+        self.stop()
+        self._console.show_cursor(True)
 
 
 class _Tail:

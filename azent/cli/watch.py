@@ -22,6 +22,7 @@ from azent.messages import (
     Replied,
     Reply,
     Request,
+    Result,
     Shrunk,
     Thinking,
     Warning,
@@ -77,9 +78,9 @@ class Watcher:
                 self._running[call.id] = time.monotonic()
                 self._wait(self._at_work)
             case CallFinished(call, result, seconds):
-                self._running.pop(call.id, None)
-                text = f"{call.tool}: {result_line(result)}  ({seconds:.1f} s)"
-                self._line("←", text, "green" if result.ok else "red")
+                ran = self._running.pop(call.id, None) is not None
+                took = f"  ({seconds:.1f} s)" if ran else ""
+                self._line("←", f"{_named(result)}{took}", "green" if result.ok else "red")
                 self._wait(self._at_work)
             case Corrected(problem):
                 self._line("!", f"asked again: {problem.message}", "yellow")
@@ -100,7 +101,12 @@ class Watcher:
         return ask
 
     def close(self) -> None:
-        """Leave the screen as it should be, whatever happened."""
+        """Leave the terminal as it was found, whatever happened."""
+        self._pause()
+        self._screen.close()
+
+    def _pause(self) -> None:
+        """Take off what is drawn, and print what has come of the answer."""
         self._screen.rest()
         self._answer.pause()
 
@@ -138,7 +144,7 @@ class Watcher:
             self._line("·", f"in all {usage_line(answer.usage)}", "dim")
 
     def _line(self, mark: str, text: str, style: str) -> None:
-        self.close()
+        self._pause()
         if not self.quiet:
             self._screen.line(mark, text, style)
 
@@ -154,6 +160,12 @@ class Watcher:
         seconds = time.monotonic() - min(self._running.values())
         what = "1 call" if len(self._running) == 1 else f"{len(self._running)} calls"
         return f"running {what}  {seconds:.0f} s"
+
+
+def _named(result: Result) -> str:
+    """A result under the name of its tool; what azent says of a call begins with it anyway."""
+    line = result_line(result)
+    return line if line.startswith(f"{result.tool}: ") else f"{result.tool}: {line}"
 
 
 def _shrunk(turns: int, results: int) -> str:

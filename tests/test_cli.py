@@ -1,0 +1,262 @@
+"""Commands and their options: what they print, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from azent.cli import app
+from azent.cli.table import table
+from tests.scripted_ollama import Fail, Say, ScriptedOllama
+
+CALL = '{"tools": [{"tool": "double", "tool_input": {"number": 21}}]}'
+ADD = '{"tools": [{"tool": "add", "tool_input": {"a": 2, "b": 3}}]}'
+NONE = '{"tools": []}'
+TOOLS = 'def add(a: int, b: int) -> int:\n    "Add two numbers."\n    return a + b\n'
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sums.py").write_text(TOOLS, "utf-8")
+
+
+def azent(*arguments: str, server: ScriptedOllama | None = None, **env: str) -> Any:
+    if server:
+        env["OLLAMA_HOST"] = server.url
+    return CliRunner(env=env).invoke(app, list(arguments))
+
+
+# ---- ask -----------------------------------------------------------------------------------------
+
+
+def test_events_as_lines_of_json() -> None:
+    with ScriptedOllama(ADD, NONE, "It is *5*.") as server:
+        run = azent("ask", "2 + 3?", "-m", "scripted", "-t", "sums.py", "--jsonl", server=server)
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    kinds = [event["event"] for event in events if event["event"] != "chunk"]
+    assert kinds == [
+        *("asking", "replied", "call_started", "call_finished"),
+        *("asking", "replied", "asking", "replied", "answer"),
+    ]
+    started, finished = events[2], events[3]
+    assert (started["tool"], started["tool_input"]) == ("add", {"a": 2, "b": 3})
+    assert (finished["ok"], finished["text"], finished["id"]) == (True, "5", started["id"])
+    assert "".join(e["text"] for e in events if e["event"] == "chunk") == "It is *5*."
+    assert events[-1]["answer"] == "It is *5*."
+    assert run.stderr == ""
+
+
+def test_every_kind_of_event_has_a_form() -> None:
+    wrong = ADD.replace('"b": 3', '"c": 3')
+    with ScriptedOllama(wrong, "{broken", ADD, NONE, "5") as server:
+        run = azent("ask", "2 + 3?", "-m", "scripted", "-t", "sums.py", "--jsonl", server=server)
+    kinds = {json.loads(line)["event"] for line in run.stdout.splitlines()}
+    assert {"asking", "replied", "call_finished", "answer"} <= kinds
+    assert run.exit_code == 0, run.stderr
+
+
+def test_what_the_model_is_sent_is_shown_once() -> None:
+    with ScriptedOllama(ADD, NONE, "5") as server:
+        options = ["-m", "scripted", "-t", "sums.py", "--show-prompt", "--system", "Be brief."]
+        run = azent("ask", "2 + 3?", *options, server=server)
+    assert run.stdout == "5\n"
+    assert run.stderr.count("Be brief.") >= 1
+    assert "· system: " in run.stderr
+    for asked in server.requests:
+        last = asked.body["messages"][-1]["content"]
+        assert last.strip() in run.stderr
+
+
+def test_the_trace_has_replies_and_costs() -> None:
+    with ScriptedOllama(ADD, NONE, "5") as server:
+        run = azent("ask", "2 + 3?", "-m", "scripted", "-t", "sums.py", "-v", server=server)
+    assert f"· decide: {ADD}" in run.stderr
+    assert "in all 3 requests" in run.stderr
+    assert "→ add(a=2, b=3)\n← add: 5" in run.stderr
+
+
+def test_kept_replies_ask_no_model() -> None:
+    asked = ["ask", "Hi", "-m", "scripted", "--no-tools", "-q"]
+    with ScriptedOllama("Hello.") as server:
+        first = azent(*asked, "--cache", "replies.db", server=server)
+        again = azent(*asked, "--cache", "replies.db", server=server)
+        assert len(server.requests) == 1
+    replayed = azent(*asked, "--replay", "replies.db")
+    assert first.stdout == again.stdout == replayed.stdout == "Hello.\n"
+    assert azent("ask", "Hi", "--replay", "replies.db").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("choice", "code", "calls"), [("required", 0, 1), ("none", 0, 0), ("add", 0, 1), ("sub", 2, 0)]
+)
+def test_choice(choice: str, code: int, calls: int) -> None:
+    script = ["5"] if choice == "none" else [ADD, NONE, "5"]
+    with ScriptedOllama(*script) as server:
+        options = ["-m", "scripted", "-t", "sums.py", "--choice", choice, "--json"]
+        run = azent("ask", "2 + 3?", *options, server=server)
+    assert run.exit_code == code, run.stderr
+    assert code or len(json.loads(run.stdout)["calls"]) == calls
+
+
+def test_what_models_write_is_shown_and_not_obeyed() -> None:
+    with ScriptedOllama("\x1b[2J\x07[red]hi[/red] \u202eabc") as server:
+        run = azent("ask", "Hi", "-m", "scripted", "--no-tools", server=server)
+    assert run.stdout == "␛[2J␇[red]hi[/red] \\u202eabc\n"
+
+
+# ---- doctor --------------------------------------------------------------------------------------
+
+
+def findings(*options: str, server: ScriptedOllama | None = None) -> tuple[int, dict[str, Any]]:
+    run = azent("doctor", "--json", *options, server=server)
+    return run.exit_code, {each["what"]: each for each in json.loads(run.stdout)}
+
+
+def test_all_is_well() -> None:
+    with ScriptedOllama(CALL, NONE, "It is 42.") as server:
+        code, found = findings("-m", "scripted", server=server)
+    assert code == 0
+    assert {each["level"] for each in found.values()} == {"ok"}
+    assert found["server"]["found"] == f"Ollama 0.9.3 at {server.url}"
+    assert "context 32768" in found["scripted:latest"]["found"]
+    assert "tokens/s" in found["a call"]["found"]
+
+
+def test_nothing_answers() -> None:
+    code, found = findings()
+    assert code == 0  # azent's own model would be fetched
+    assert (found["server"]["level"], found["a call"]["level"]) == ("note", "note")
+    assert "ollama serve" in found["server"]["todo"]
+    assert "azent models pull" in found["a call"]["todo"]
+    code, found = findings("-m", "scripted")
+    assert (code, found["a call"]["level"]) == (1, "bad")
+
+
+def test_a_server_without_models() -> None:
+    with ScriptedOllama("", models=()) as server:
+        code, found = findings(server=server)
+    assert (code, found["models"]["level"]) == (1, "bad")
+    assert "ollama pull" in found["models"]["todo"]
+
+
+@pytest.mark.parametrize(
+    ("script", "level", "said"),
+    [
+        ((NONE, "It is 42."), "note", "calls made: none"),
+        ((Fail(400, "no such option"),), "bad", "no such option"),
+        ((Say("half", ends=False),), "bad", "broke off"),
+    ],
+)
+def test_a_model_that_does_not_call(script: Any, level: str, said: str) -> None:
+    with ScriptedOllama(*script) as server:
+        code, found = findings("-m", "scripted", server=server)
+    assert (code, found["a call"]["level"]) == (int(level == "bad"), level)
+    assert said in found["a call"]["found"]
+
+
+def test_a_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZENT_CACHE", "/proc/1/azent")
+    code, found = findings()
+    writable = found["cache folder"]["level"] == "ok"  # for root, /proc/1 seems to be
+    assert writable or (code == 1 and "Make it writable" in found["cache folder"]["todo"])
+
+
+def test_for_people() -> None:
+    with ScriptedOllama(CALL, NONE, "It is 42.") as server:
+        run = azent("doctor", "-m", "scripted", server=server)
+    assert "✓ server: Ollama 0.9.3" in run.stdout
+    assert "✓ a call: scripted in " in run.stdout
+
+
+# ---- completion ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_a_script_for_each_shell(shell: str) -> None:
+    run = azent("completion", shell)
+    assert run.exit_code == 0
+    assert "_AZENT_COMPLETE" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "there"),
+    [("azent do", "doctor"), ("azent ask --mo", "--model"), ("azent sessions bra", "branch")],
+)
+def test_commands_and_options_are_completed(words: str, there: str) -> None:
+    env = {
+        "_AZENT_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+        "PATH": "",
+    }
+    code = "from azent.cli import main; main()"
+    root = str(Path(__file__).resolve().parent.parent)
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**env, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+    )
+    assert there in run.stdout.split(), run.stderr
+
+
+# ---- all commands --------------------------------------------------------------------------------
+
+
+def commands() -> list[list[str]]:
+    """The words of each command there is."""
+
+    def below(command: Any, words: list[str]) -> list[list[str]]:
+        deeper = getattr(command, "commands", {})
+        inner = [found for name in deeper for found in below(deeper[name], [*words, name])]
+        return [words, *inner]
+
+    return below(typer.main.get_command(app), [])
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_help_fits_and_says_what_it_does(words: list[str]) -> None:
+    run = CliRunner(env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).invoke(app, [*words, "--help"])
+    assert run.exit_code == 0
+    assert len(run.stdout.splitlines()) > 3
+
+
+def test_an_option_means_the_same_everywhere() -> None:
+    """Where commands share an option, they share its letter too."""
+    root = typer.main.get_command(app)
+    letters: dict[str, set[str]] = {}
+
+    def gather(command: Any) -> None:
+        for parameter in command.params:
+            longs = [word for word in parameter.opts if word.startswith("--")]
+            shorts = {word for word in parameter.opts if not word.startswith("--")}
+            if longs and parameter.param_type_name == "option" and shorts:
+                letters.setdefault(longs[0], set()).update(shorts)
+        for inner in getattr(command, "commands", {}).values():
+            gather(inner)
+
+    gather(root)
+    assert all(len(shorts) == 1 for shorts in letters.values()), letters
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def test_a_table_has_columns_where_they_fit() -> None:
+    rows = [("北京", "1 GB"), ("a longer name", "20 GB")]
+    assert list(table(("model", "size"), rows, 80)) == [
+        "model          size",
+        "北京           1 GB",
+        "a longer name  20 GB",
+    ]
+    assert list(table(("model", "size"), rows, 10)) == [
+        *("北京", "  size 1", "  GB", "a longer name", "  size 20", "  GB"),
+    ]

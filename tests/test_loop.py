@@ -426,6 +426,24 @@ def test_agents_that_ask_themselves_come_to_an_end(events: Way) -> None:
     assert "end at a depth of 5" in value.results[0].text
 
 
+def test_a_run_inside_of_a_tool_that_blocks_its_loop_comes_to_an_end(events: Way) -> None:
+    async def later(n: int) -> int:
+        """Come later."""
+        await asyncio.sleep(0)
+        return n
+
+    async def block(n: int) -> str:
+        """Ask another agent, as no asynchronous function should."""
+        if n == 0:
+            return "bottom"
+        calls = calling(("later", '{"n": 1}'), ("block", f'{{"n": {n - 1}}}'))
+        return azent.Agent(azent.Scripted(calls, NONE, "done"), [later, block]).ask("?").text
+
+    script = (calling(("block", '{"n": 3}')), NONE, "done")
+    answer = answer_of(events(azent.Agent(azent.Scripted(*script), [block], timeout=20)))
+    assert (answer.stopped, answer.results[0].text) == (None, "done")
+
+
 def test_what_fails_inside_is_told_outside(events: Way) -> None:
     inner = azent.Agent(azent.Scripted())  # its script is empty, so that asking it fails
     script = (calling(("ask_agent", '{"question": "?"}')), NONE, "It failed.")

@@ -51,7 +51,7 @@ class Execution:
         self._executor = executor
         self._instead = run
         self._result_chars = result_chars
-        self._loop = loop
+        self._loop = loop or background_loop()
         self._began = began
         self._width = width
         self._turnstile = Turnstile(width)
@@ -134,7 +134,7 @@ class Execution:
         return partial(self._on_loop if is_async else self._in_thread, function)
 
     def _in_thread(self, function: Callable[[], Any]) -> tuple[Future[Any], Stop]:
-        wait = waiting_on(self._loop or background_loop())
+        wait = waiting_on(self._loop)
         running = self._threads.submit(_in_context(partial(complete, function, wait)))
         return running, running.cancel
 
@@ -146,7 +146,7 @@ class Execution:
     def _on_loop(self, function: Callable[[], Any]) -> tuple[Future[Any], Stop]:
         work = complete_async(function)
         try:
-            running = asyncio.run_coroutine_threadsafe(work, self._loop or background_loop())
+            running = asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:  # the loop is closed
             work.close()
             raise

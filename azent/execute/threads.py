@@ -15,6 +15,9 @@ from concurrent.futures import Executor, Future
 from functools import cache, partial
 from typing import Any
 
+LOOP = "azent-loop"
+CLOCK = "azent-clock"
+
 
 class DaemonThreads(Executor):
     """An executor with a thread for each piece of work at a time; idle ones are used again."""
@@ -77,8 +80,12 @@ class DaemonThreads(Executor):
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The one loop for asynchronous tools of synchronous runs."""
-    return _loop("azent-loop", os.getpid())
+    """The one loop for asynchronous tools of synchronous runs.
+
+    A run inside of such a tool, which keeps that loop from going on, gets another one.
+    """
+    here = threading.current_thread().name
+    return _loop(f"{here}-inner" if here.startswith(LOOP) else LOOP, os.getpid())
 
 
 def after(seconds: float, ring: Callable[[], object]) -> Callable[[], object]:
@@ -86,7 +93,7 @@ def after(seconds: float, ring: Callable[[], object]) -> Callable[[], object]:
 
     The clock has a thread of its own, so that no tool that blocks its loop can hold it up.
     """
-    loop = _loop("azent-clock", os.getpid())
+    loop = _loop(CLOCK, os.getpid())
     timers: list[asyncio.TimerHandle] = []
 
     def set_timer() -> None:

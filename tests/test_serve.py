@@ -228,7 +228,9 @@ def test_ollama_results_are_matched_without_ids(more: dict[str, str]) -> None:
 def test_ollama_options_format_and_images() -> None:
     model = script(NONE, "{}")
     said = [{**USER, "images": ["aGk="]}]
-    ollama(model, messages=said, options={"temperature": 1}, format={"type": "object"})
+    ollama(
+        model, messages=said, options={"temperature": 1, "num_ctx": 99}, format={"type": "object"}
+    )
     assert model.heard[1].options == {"temperature": 1}
     assert model.heard[1].format == {"type": "object"}
     assert model.heard[1].messages[-1]["images"] == ["aGk="]

@@ -13,6 +13,7 @@ from azent.serve.protocol import Body, Heading, Protocol, line, new_id, shaped
 from azent.serve.shapes import Chat, ChatMessage, NamedTool
 from azent.serve.translate import Said, Wanted, arguments_of, specs_of
 
+NOT_FOR_CLIENTS = {"num_ctx"}  # another context would load the model anew for each client
 NANOSECONDS = 1_000_000_000
 
 
@@ -29,7 +30,7 @@ def wanted(body: Body) -> Wanted:
         specs=specs,
         choice=_choice(chat, specs),
         output={"type": "object"} if chat.format == "json" else chat.format or None,
-        options=chat.options or {},
+        options={k: v for k, v in (chat.options or {}).items() if k not in NOT_FOR_CLIENTS},
         stream=chat.stream is not False,
     )
 

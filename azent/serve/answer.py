@@ -15,6 +15,7 @@ from azent.drive import adrive
 from azent.flow import Turn, respond
 from azent.log import usable
 from azent.messages import (
+    NARROWING,
     Answer,
     Asking,
     Call,
@@ -99,7 +100,7 @@ class _Hearing:
     def pieces(self, event: Event) -> list[Piece]:
         match event:
             case Asking(move):
-                self.deciding, self.kept = move == "decide", ""
+                self.deciding, self.kept = move not in ("answer", "single"), ""
             case Chunk(text) if self.deciding:
                 self.kept += text
             case Chunk(text):
@@ -109,7 +110,8 @@ class _Hearing:
             case Replied(reply):
                 self.reason = reply.done_reason
                 self.corrections += not usable(reply)
-                return [Words(self.kept)] if self.kept and not reply.problem else []
+                said = bool(self.kept) and reply.move not in NARROWING and not reply.problem
+                return [Words(self.kept)] if said else []
             case Answer(calls=calls, usage=usage):
                 made = calls if self.parallel else calls[:1]
                 return [Finish(made, self.reason, usage, self.corrections)]

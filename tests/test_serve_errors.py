@@ -111,6 +111,20 @@ def test_bad_requests_are_refused_in_words(path: str, body: Any) -> None:
     assert said_of(answer)
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"tool_choice": "x"}, "tool_choice: Input should be 'auto', 'none' or 'required'"),
+        ({"messages": "x"}, "messages: Input should be a valid list"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content: Input should be a"),
+        ({"tools": [{"function": {}}]}, "tools.0.function.name: Field required"),
+    ],
+)
+def test_what_does_not_fit_is_said_with_its_place(more: dict[str, Any], said: str) -> None:
+    answer = chat(script("Hello."), "/v1/chat/completions", **more)
+    assert said_of(answer).startswith(said)
+
+
 BAD_SCHEMAS = [
     {"type": "string"},
     {"type": 5},

@@ -75,10 +75,13 @@ def shaped(shape: type[Shape], body: Mapping[str, Any]) -> Shape:
         return shape.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(
-            str(step) for step in first["loc"] if not str(step).startswith("function-")
-        )
+        place = ".".join(str(step) for step in first["loc"] if _is_place(step))
         raise RequestRefused(f"{place or 'the body'}: {first['msg']}") from error
+
+
+def _is_place(step: int | str) -> bool:
+    """Is this a field or an index, and not pydantic's name for one branch of a union?"""
+    return isinstance(step, int) or (step.isidentifier() and step.islower() and step != "str")
 
 
 def needs_azent(body: Body) -> bool:

@@ -50,8 +50,9 @@ def status_of(error: AzentError) -> int:
 
 
 def words_of(error: AzentError) -> str:
-    """An error as a sentence and a way out."""
-    return f"{error}. {error.hint}".removesuffix(". ")
+    """An error as a sentence and a way out, where that is one for clients."""
+    hint = "" if isinstance(error, SchemaError) else error.hint
+    return f"{error}. {hint}".removesuffix(". ")
 
 
 def refusal(path: str, error: AzentError) -> Response:

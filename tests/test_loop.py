@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,9 +28,11 @@ from azent.messages import (
     Replied,
     Result,
 )
+from azent.toolfile import load_tools
 from tests.scripted_ollama import Say, ScriptedOllama
 
 NONE = '{"tools": []}'
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
 def calling(*calls: tuple[str, str]) -> str:
@@ -500,6 +504,38 @@ def test_another_agents_toolbox_may_run_what_one_offers(events: Way) -> None:
     model = azent.Scripted(calling(("add", '{"a": 2, "b": 3}')), NONE, "5")
     answer = answer_of(events(azent.Agent(model, [add], run=runner.toolbox)))
     assert [result.value for result in answer.results] == [5]
+
+
+def test_the_example_of_two_agents() -> None:
+    (team,) = load_tools(f"{EXAMPLES / 'two_agents.py'}:team")
+    dollars = '{"base_amount": 123.45, "base_currency": "USD", "quote_currency": "EUR"}'
+    model = azent.Scripted(
+        calling(("ask_clerk", '{"question": "123.45 USD in EUR?"}')),
+        calling(("currency_calculator", dollars)),
+        NONE,
+        "It is 112.23 EUR.",
+        NONE,
+        "112.23 euros.",
+    )
+    answer = team(model).ask("How much is 123.45 USD in EUR?")
+    assert (answer.text, answer.results[0].text) == ("112.23 euros.", "It is 112.23 EUR.")
+    assert answer.results[0].value.results[0].text == "112.23 EUR"
+
+
+def test_the_example_of_consent(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converse, pay = load_tools(f"{EXAMPLES / 'consent.py'}:converse,pay")
+    twenty = calling(("pay", '{"name": "Kim", "euros": 20}'))
+    model = azent.Scripted(twenty, NONE, "Paid.", twenty, "I did not pay.")
+    monkeypatch.setattr("sys.stdin", io.StringIO("15\nAgain.\n\n\n"))
+    answer = converse(azent.Agent(model, [pay]), "Pay Kim 20 euros.")
+    assert answer.stopped == "refused"
+    assert [m.text for m in answer.log if isinstance(m, Result)] == [
+        '(a person changed the input of this call to {"name": "Kim", "euros": 15.0}) '
+        "paid 15.00 euros to Kim",
+        "the user did not allow this call",
+    ]
 
 
 # ---- many at once --------------------------------------------------------------------------------

@@ -61,6 +61,15 @@ def divide(a: int, b: int) -> float:
     return a / b
 
 
+def flaky(note: str) -> str:
+    """Fail twice, keeping count in a file."""
+    tries = Path(note)
+    tries.write_text(f"{tries.read_text() if tries.exists() else ''}x")
+    if len(tries.read_text()) < 3:
+        raise OSError("not yet")
+    return "at last"
+
+
 def refuse() -> None:
     """Refuse."""
     raise azent.ToolFailed("not on Sundays")

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +327,22 @@ def test_it_runs_again_once_the_hung_one_has_ended() -> None:
         assert any(result.text == "done" for result in tries)
 
 
+def test_a_serial_tool_that_outlives_its_run_does_not_hold_up_the_next() -> None:
+    release = threading.Event()
+
+    @azent.tool(serial=True)
+    def hang() -> None:
+        """Hang."""
+        release.wait(30)
+
+    with made([hang]) as execution:
+        execution.start([azent.Call("hang", {})])
+    with made([hang]) as execution:
+        (result,) = gathered(execution, [azent.Call("hang", {})])
+    release.set()
+    assert "an earlier call of it hangs" in result.text
+
+
 def test_a_serial_tool_may_call_itself() -> None:
     @azent.tool(serial=True)
     def deep(n: int) -> int:
@@ -501,7 +518,7 @@ class Inline(Executor):
 
 @pytest.mark.parametrize("serial", [False, True])
 def test_an_executor_that_runs_inline(serial: bool) -> None:
-    function = azent.tool(serial=serial)(odd_functions.add)
+    function = azent.tool(name="add", serial=serial)(partial(odd_functions.add))
     calls = [azent.Call("add", {"a": n, "b": 1}) for n in range(3000)]
     with made([function], executor=Inline()) as execution:
         assert [r.value for r in gathered(execution, calls)] == list(range(1, 3001))
@@ -583,7 +600,7 @@ def test_the_toolbox_of_another_runs_what_one_only_offers() -> None:
 
 def test_a_runner_keeps_to_the_tools_limits() -> None:
     release = threading.Event()
-    tool = azent.tool(timeout=0.05)(odd_functions.process)
+    tool = azent.tool(name="process", timeout=0.05)(partial(odd_functions.process))
     with made([tool], run=lambda call: release.wait(30)) as execution:
         (result,) = gathered(execution, [azent.Call("process", {})])
     release.set()
@@ -634,4 +651,4 @@ def test_leaving_stops_what_is_out() -> None:
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(azent.UsageError):
-        azent.tool(**options)(odd_functions.add)
+        azent.tool(**options)(partial(odd_functions.add))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def ran(function: Callable[..., Any], tool_input: dict[str, Any], **more: Any) -> azent.Result:
     context = more.pop("context", None)
-    toolbox = azent.Toolbox([azent.tool(name="f", isolate=True, **more)(function)])
+    toolbox = azent.Toolbox([azent.tool(name="f", isolate=True, **more)(partial(function))])
     (result,) = toolbox.run([azent.Call("f", tool_input)], context=context)
     return result
 
@@ -82,6 +83,11 @@ def test_failures_are_told(function: Any, tool_input: dict[str, Any], text: str)
     assert (result.ok, result.text) == (False, text)
 
 
+def test_it_is_tried_again(tmp_path: Path) -> None:
+    note = str(tmp_path / "note")
+    assert ran(odd_functions.flaky, {"note": note}, retries=2).text == "at last"
+
+
 def test_it_is_another_process() -> None:
     assert ran(odd_functions.process, {}).value != os.getpid()
 
@@ -139,7 +145,7 @@ def test_it_dies_with_its_parent(function: str, tmp_path: Path) -> None:
 
 def test_the_end_of_a_run_ends_it(tmp_path: Path) -> None:
     note = tmp_path / "note"
-    hang = azent.tool(isolate=True)(odd_functions.hang)
+    hang = azent.tool(name="hang", isolate=True)(partial(odd_functions.hang))
     call = f'{{"tools": [{{"tool": "hang", "tool_input": {{"note": "{note}"}}}}]}}'
     agent = azent.Agent(azent.Scripted(call), [hang], timeout=2)
     assert agent.ask("?").stopped == "timeout"

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from azent.errors import SchemaError, ToolFailed, UsageError
+from azent.execute.outcome import Told
 from azent.execute.worker import LOADING, MAIN, receive, send
 
 HINT = "Define it at the top level of a module, where another process can import it."
@@ -36,18 +37,18 @@ class Isolated:
         self._lock = threading.Lock()
 
     def run(self) -> Any:
-        """What the function returns. Raises ToolFailed where it raised, or its process died."""
+        """What the function returns. Raises ToolFailed where it did, Told for all else."""
         payload = _payload(self._function)
         process = self._start()
         with process:
             said = _exchange(process, payload)
             self.stop()  # and whatever it has started
         if not said:
-            raise ToolFailed(_ending(process.returncode))
+            raise Told(_ending(process.returncode))
         kind, value = _Unpickler.loads(said)
-        if kind == "raised":
-            raise ToolFailed(value)
-        return value
+        if kind == "returned":
+            return value
+        raise ToolFailed(value) if kind == "failed" else Told(value)
 
     def stop(self) -> None:
         """Kill the process, and those that it started."""

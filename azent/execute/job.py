@@ -62,7 +62,7 @@ class Job:
     def stop(self) -> None:
         """Nobody waits for the call any more: end it, where that is possible."""
         self.settle(failed(self.call, "it was stopped"))
-        self._stop()
+        self._give_up()
 
     def _run(self) -> None:
         self._began = time.monotonic()
@@ -93,12 +93,15 @@ class Job:
 
     def _late(self) -> None:
         self.settle(timed_out(self.call, self._options.timeout))
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """End the function; if that does not end it, nobody must wait for it for ever."""
         self._stop()
-        if self._gate is not None:
+        if self._gate is not None and self._began:
             after(STUCK_SECONDS, self._jam)
 
     def _jam(self) -> None:
-        """It was to end and has not: those who wait for it must not wait for ever."""
         if gate := self._gate:
             gate.jam()
 

@@ -36,6 +36,10 @@ class Escaped(Exception):
         self.error = error
 
 
+class Told(Exception):
+    """An error of another process, in the words that the model is told."""
+
+
 # ---- running a function to its end ---------------------------------------------------------------
 
 
@@ -115,8 +119,8 @@ def outcome(call: Call, done: Future[Any], result_chars: int) -> Result:
         return failed(call, "it was cancelled")
     error = error_of(done)
     if error is not None:
-        said = str(error) if isinstance(error, ToolFailed) else text_of(error, result_chars)
-        return failed(call, said)
+        as_it_is = isinstance(error, ToolFailed | Told)
+        return failed(call, str(error) if as_it_is else text_of(error, result_chars))
     return _succeeded(call, done.result(), result_chars)
 
 

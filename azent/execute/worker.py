@@ -21,7 +21,7 @@ from typing import IO, Any, Literal
 MAIN = "__mp_main__"  # the name that a script is loaded by, as in multiprocessing
 LOADING = "__azent_loading__"  # true in a script while it is being loaded
 
-Said = tuple[Literal["returned", "raised"], Any]
+Said = tuple[Literal["returned", "raised", "failed"], Any]
 
 
 def send(pipe: IO[bytes], payload: bytes) -> None:
@@ -63,9 +63,11 @@ def _said(where: Mapping[str, Any], call: bytes) -> Said:
         _load(where)
         return "returned", complete(pickle.loads(call))
     except ToolFailed as error:
-        return "raised", str(error)
-    except BaseException as error:
+        return "failed", str(error)
+    except Exception as error:
         return "raised", text_of(error)
+    except BaseException as error:  # an exit is meant: it is not tried again
+        return "failed", text_of(error)
 
 
 def _pickled(said: Said) -> bytes:

@@ -56,6 +56,7 @@ def run(store: Path, effects: Path, kill_after: float | None) -> None:
         if kill_after is not None:
             time.sleep(kill_after)
             process.kill()
+        process.stdout.read()
 
 
 def is_answered(log: Log) -> bool:

@@ -32,7 +32,6 @@ _VALUE = rf"[{_OPENERS}\[{{(\-\d]|true\b|false\b|null\b|True\b|False\b|None\b"
 
 # What may follow a string, by the place it stands in.
 _FOLLOWS = {
-    "key": re.compile(r"\s*+[:：]"),
     "member": re.compile(rf"\s*+(?:$|{_SHUT}|[,，]\s*+(?:$|[}}\]｝]|//|/\*|#|{_KEY})|{_KEY})"),
     "bare member": re.compile(
         rf"\s*+(?:$|{_SHUT}|[,，]\s*+(?:$|[}}\]｝]|//|/\*|#|{_KEY}|{_BARE_KEY})|\s{_BARE_KEY})"

@@ -165,7 +165,7 @@ class Cursor:
         if span is not None:
             self.bend("triple quotes")
         else:
-            span = strings.quoted(self.text, self.at, place, self.naive)
+            span = strings.quoted(self.text, self.at, place, self.naive or place == "key")
         if span is None:
             raise Cut
         raw = self.text[span.begin : span.end]

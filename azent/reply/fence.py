@@ -52,7 +52,9 @@ def _calls(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
         if at >= len(text):
             return _unclosed(text, found, terms)
         block = _one(text, at, terms)
-        if terms.more and len(text) - at < _SHORT and (block is None or block.words):
+        undecided = block is None or not (block.says_something or block.open)
+        begun = found is not None or _CALLISH.match(text, at)
+        if terms.more and undecided and begun and len(text) - at < _SHORT:
             return Block(len(text), open=True)
         if block is None or block.mode or not (_says_something(block) or block.open):
             return None

@@ -107,7 +107,7 @@ class Scan:
     def _in_mode(self, mode: Mode, terms: Terms) -> Block:
         text, begin = self._text, self._at
         closer = mode.closer.search(text, begin)
-        if closer is not None and not (terms.more and closer.end() >= len(text)):
+        if closer is not None and not (terms.more and text[closer.end() :].strip() == ""):
             self._mode, self._at = None, closer.end()
             self._chained = not mode.listing  # a call may follow reasoning on its last line
             end = closer.end() if mode.listing else closer.start()

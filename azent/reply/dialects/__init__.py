@@ -31,16 +31,14 @@ _THOUGHTS = (
     (r"<reasoning>", r"</reasoning>"),
     (r"\[THINK\]", r"\[/THINK\]"),
     (r"<\|channel>thought\n?", r"<channel\|>"),
-    (
-        r"<\|open\|>think<\|sep\|>",
-        r"<\|close\|>think(?:<\|sep\|>)?|(?=<\|open\|>(?:response|tools)<\|sep\|>)",
-    ),
+    (r"<\|open\|>think<\|sep\|>", r"<\|close\|>think(?:<\|sep\|>|(?=[^<])|\Z)"),
     (r"◁think▷", r"◁/think▷"),
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
     (r"<unused94>thought\n?", r"<unused95>"),
 )
-_CLOSED_THOUGHT = "|".join(closer.split("|(?=")[0] for _, closer in _THOUGHTS)
+_CLOSED_THOUGHT = "|".join(closer for _, closer in _THOUGHTS)
+_NO_THOUGHT = r"(?=<\|open\|>(?:response|tools)<\|sep\|>)"  # Kimi K3 may go on without closing it
 _TURNS = rf"<{_BAR}im_start{_BAR}>|<{_BAR}start_header_id{_BAR}>|<start_of_turn>|<{_BAR}turn>"
 _OTHER_SIDE = re.compile(
     rf"(?:{_TURNS})\s*(?:user|system|tool|ipython|human)\b"
@@ -48,7 +46,7 @@ _OTHER_SIDE = re.compile(
     r"|\[INST\]|\[TOOL_RESULTS\]|<function_results>|<\|tool_response>"
 )
 _OWN_SIDE = re.compile(
-    rf"(?:{_TURNS})\s*(?:assistant|model)?\s*(?:<{_BAR}end_header_id{_BAR}>)?|<\|assistant\|>"
+    rf"(?:{_TURNS})\s*(?:assistant|model)?[^\S\n]*(?:<{_BAR}end_header_id{_BAR}>)?|<\|assistant\|>"
 )
 _ENDS = (
     rf"<{_BAR}(?:im_end|eot_id|eom_id|endoftext|end|return|call|end_of_text|eot|EOT|message_end"
@@ -57,9 +55,9 @@ _ENDS = (
     rf"|</?{_BAR}DSML{_BAR}\s?(?:function_calls|tool_calls|calls)>"
     r"|<end_of_turn>|<turn\|>|<eos>|<bos>|</s>(?=\s*\Z|\n)|\[/INST\]"
     r"|<\|(?:open|close)\|>(?:response|tools|message|think)(?:<\|sep\|>|\Z)"
-    r"|</tool_calls?>|</function_calls?>"
 )
-_MARKERS = re.compile(_ENDS)
+_LOOSE_ENDS = r"</tool_calls?>|</function_calls?>"
+_MARKERS = re.compile(f"{_ENDS}|{_LOOSE_ENDS}")
 _QUOTED = ("`", '"', "'", "“")
 
 
@@ -69,7 +67,7 @@ def _thought(text: str, at: int, terms: Terms) -> Block | None:
         return None
     for opener, closer in _THOUGHTS:
         if (match := re.compile(opener).match(text, at)) is not None:
-            return Block(match.end(), mode=Mode(False, re.compile(closer)))
+            return Block(match.end(), mode=Mode(False, re.compile(f"{closer}|{_NO_THOUGHT}")))
     return None
 
 
@@ -92,7 +90,9 @@ def _turn(text: str, at: int, terms: Terms) -> Block | None:
 
 def _marker(text: str, at: int, terms: Terms) -> Block | None:
     match = _MARKERS.match(text, at)
-    return None if match is None or text[max(0, at - 1) : at] == "`" else Block(match.end())
+    if match is None or text[max(0, at - 1) : at] == "`":
+        return None
+    return Block(match.end(), open=terms.more and match.end() >= len(text))
 
 
 DIALECTS = (
@@ -109,6 +109,7 @@ DIALECTS = (
     Dialect("Harmony", r"<\|channel\|>|<\|start\|>|<\|constrain\|>", harmony.harmony),
     Dialect("turns", rf"{_TURNS}|{_OTHER_SIDE.pattern}|<\|assistant\|>", _turn),
     Dialect("ends of turns", _ENDS, _marker),
+    Dialect("ends of calls that did not begin", _LOOSE_ENDS, _marker),
 )
 _OPENERS = tuple((re.compile(dialect.opener), dialect) for dialect in DIALECTS)
 OPENERS = "|".join(dialect.opener for dialect in DIALECTS)

@@ -82,8 +82,8 @@ class _OutOfText(Exception):
 class Reader:
     """Reads one call; remembers the next closing tag, so that no text is searched twice."""
 
-    def __init__(self, text: str, markup: Markup, known: dict[str, Any]) -> None:
-        self.text, self.markup, self.known = text, markup, known
+    def __init__(self, text: str, markup: Markup, known: dict[str, Any], more: bool) -> None:
+        self.text, self.markup, self.known, self.more = text, markup, known, more
         self.follow = re.compile(
             rf"\s*+(?:{_inner(markup.argument)}|{_inner(markup.call_end)}|{_OUTER_END}|\Z)"
         )
@@ -114,7 +114,7 @@ class Reader:
         if closer is not None:
             return closer
         call_end = re.compile(rf"\s*{_inner(self.markup.call_end)}").search(self.text, begin)
-        if call_end is None:
+        if call_end is None or self.more:
             raise _OutOfText
         return call_end.start(), call_end.start()
 
@@ -123,7 +123,10 @@ class Reader:
         if self._next_end is not None and self._next_end[0] >= begin:
             return self._next_end if self._next_end[0] < len(self.text) else None
         for match in self.markup.argument_end.finditer(self.text, begin):
-            if self.follow.match(self.text, match.end()):
+            follows = self.follow.match(self.text, match.end())
+            if follows and self.more and follows.end() >= len(self.text):
+                raise _OutOfText
+            if follows:
                 self._next_end = match.start(), match.end()
                 return self._next_end
         self._next_end = len(self.text), len(self.text)
@@ -155,7 +158,7 @@ def markup_call(text: str, at: int, terms: Terms, markup: Markup) -> Block | Non
     inner = _skip(text, opener.end())
     if text.startswith("{", inner):
         return _with_json(text, inner, terms, name, markup)
-    reader = Reader(text, markup, _known(name, terms))
+    reader = Reader(text, markup, _known(name, terms), terms.more)
     try:
         given, end, ended = reader.arguments(opener.end())
     except _OutOfText:

@@ -27,6 +27,7 @@ _CLOSER = re.compile(
     r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
 )
 _ANY_CLOSER = re.compile(rf"</(?:{_WORDS})>")
+_HALF_OPEN = re.compile(r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|<[^>\n]{0,200}\Z")
 _LONGEST_CLOSER = 40
 _SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
@@ -137,8 +138,8 @@ def bare_markup(text: str, at: int, terms: Terms) -> Block | None:
         block = markup.markup_call(text, at, terms, known)
         if block is not None:
             return block if block.open else _closed(text, block, terms)
-    if terms.more and ">" not in text[at:] and len(text) - at < 200:
+    if not _HALF_OPEN.match(text, at):
+        return None
+    if terms.more:
         return Block(len(text), open=True)
-    if ">" not in text[at:] and not text[at:].count("\n") and terms.cut:
-        return Block(len(text), problem=truncated(), open=True)
-    return None
+    return Block(len(text), problem=truncated(), open=True) if terms.cut else None

@@ -1,0 +1,159 @@
+"""The reader's own promises: held replies, the server's calls, repeats, answers, and scale."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from azent.literals import Fault, literal, readings
+from azent.messages import Call
+from azent.reply import Reader, WordsReader, read, read_words
+from tests.reading import outcome, specs
+
+TWO = '{"tools":[{"tool":"now","tool_input":{}},{"tool":"add","tool_input":{"a":1,"b":2}}]}'
+
+
+def test_held_calls_come_as_soon_as_they_are_whole() -> None:
+    reader = Reader(specs(), held=True)
+    came = [(at, call.tool) for at, char in enumerate(TWO) for call in reader.feed(char)]
+    first, second = TWO.index("}},") + 1, TWO.index("}}]") + 1
+    assert came == [(first, "now"), (second, "add")]
+    assert [call.tool for call in reader.close().calls] == ["now", "add"]
+
+
+def test_held_calls_come_behind_a_thought() -> None:
+    reader = Reader(specs(), held=True)
+    text = TWO.replace('{"tools"', '{"thought": "a \\"b\\" {", "tools"', 1)
+    assert [call.tool for call in reader.feed(text)] == ["now", "add"]
+    assert reader.close().thinking == 'a "b" {'
+
+
+@pytest.mark.parametrize("cut", range(0, len(TWO), 3))
+def test_no_held_call_is_taken_back(cut: int) -> None:
+    reader = Reader(specs(), held=True)
+    early = reader.feed(TWO[:cut])
+    reply = reader.close("length")
+    assert list(reply.calls)[: len(early)] == early
+
+
+def test_an_illegal_call_ends_what_is_given_out_early() -> None:
+    reader = Reader(specs(), held=True)
+    assert reader.feed(TWO.replace('"now"', '"fly"')) == []
+
+
+def test_nothing_is_given_out_early_in_free_text() -> None:
+    reader = Reader(specs())
+    assert reader.feed(TWO) == []
+    assert len(reader.close().calls) == 2
+
+
+def test_calls_that_the_server_read_are_checked_and_added() -> None:
+    reader = Reader(specs())
+    reader.native(Call("add", {"a": "1", "b": 2}))
+    reader.native(Call("fly", {}))
+    reply = reader.close()
+    assert outcome(reply) == [["add", {"a": 1, "b": 2}], ["fly", "error:unknown_tool"]]
+    assert reply.problem is None
+
+
+def test_a_model_in_circles_makes_one_call() -> None:
+    call = '{"tool":"now","tool_input":{}}'
+    reply = read('{"tools":[' + ",".join([call] * 64) + "]}", specs())
+    assert outcome(reply) == [["now", {}]]
+    assert reply.problem is not None
+    assert reply.problem.kind == "too_many"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "thinking"),
+    [
+        ("Hello.", "Hello.", ""),
+        ('{"tools": [{"tool": "now"}]}', '{"tools": [{"tool": "now"}]}', ""),
+        ("<tool_call>x</tool_call>\nok", "<tool_call>x</tool_call>\nok", ""),
+        ("```json\n{}\n```", "```json\n{}\n```", ""),
+        ("<think>hm</think>\n\nHello.", "Hello.", "hm"),
+        ("hm</think>Hello.", "Hello.", "hm"),
+        ("<think>hm", "", "hm"),
+        ("Hello.<|im_end|>", "Hello.", ""),
+        ("Hello.<end_of_turn>\n<start_of_turn>user\nMore", "Hello.", ""),
+        (
+            "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hi",
+            "Hi",
+            "hm",
+        ),
+        ("Use the `<think>` tag.", "Use the `<think>` tag.", ""),
+        ("null", "null", ""),
+    ],
+)
+def test_an_answer(text: str, words: str, thinking: str) -> None:
+    reply = read_words(text)
+    assert (reply.text, reply.thinking) == (words, thinking)
+    assert (reply.problem is None) == bool(words)
+    reader, shown, thought = WordsReader(), "", ""
+    for char in text:
+        reader.feed(char)
+        shown += reader.words()
+        thought += reader.thoughts()
+    assert reader.close() == reply
+    if text != "hm</think>Hello.":
+        assert ((shown + reader.words()).strip(), (thought + reader.thoughts()).strip()) == (
+            words,
+            thinking,
+        )
+
+
+def test_a_listing_streams_line_by_line() -> None:
+    reader = Reader(specs())
+    reader.feed("Like this:\n```python\nfor x in y:\n")
+    assert "for x in y:" in reader.words()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        '{"a":' * 50_000,
+        '{"tools":[' * 50_000,
+        "[\n" * 20_000,
+        '{"a": "x\n' * 20_000,
+        "<tool_call>" * 20_000,
+        "<now>" * 20_000,
+        "[TOOL_CALLS]" * 20_000,
+        "<|channel|>analysis" * 20_000,
+        "```\n" * 20_000,
+        '{"tool":"now","tool_input":"' + '" ' * 100_000,
+        "word " * 400_000,
+        "\\" * 100_000,
+    ],
+    ids=lambda text: text[:14],
+)
+def test_no_size_or_depth_overflows(text: str) -> None:
+    assert read(text, specs()).calls == ()
+
+
+def test_ten_thousand_calls() -> None:
+    calls = [{"tool": "add", "tool_input": {"a": at, "b": 2}} for at in range(10_000)]
+    reply = read(json.dumps({"tools": calls}), specs())
+    assert [call.tool_input["a"] for call in reply.calls] == list(range(10_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("{'a': (1, 2)}", {"a": [1, 2]}), ("None", None), (' "x" ', "x"), ("[1, 2,]", [1, 2])],
+)
+def test_a_literal(text: str, value: Any) -> None:
+    assert literal(text) == value
+
+
+@pytest.mark.parametrize("text", ["f(x)", "[1, 2] and more", "{1, 2}", "[1"])
+def test_what_is_no_literal(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        literal(text)
+
+
+def test_a_fault_says_where() -> None:
+    with pytest.raises(Fault) as found:
+        readings('{"a" 1}', 0)
+    assert (found.value.at, "colon" in found.value.what) == (5, True)

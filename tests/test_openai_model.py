@@ -57,7 +57,10 @@ def test_format_options_and_images_go_along(stream: Callable[..., Pieces]) -> No
     heard = model.heard[0]
     assert heard.messages == (said,)
     assert heard.format == schema
-    assert heard.options == {"temperature": 0, "seed": 0, "top_p": 0.5, "num_predict": 9}
+    options = {
+        name: heard.options[name] for name in ("temperature", "seed", "top_p", "num_predict")
+    }
+    assert options == {"temperature": 0, "seed": 0, "top_p": 0.5, "num_predict": 9}
 
 
 def test_a_key_goes_along(stream: Callable[..., Pieces], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,9 +178,10 @@ def test_a_schema_for_words_is_inlined() -> None:
 
 def test_options_are_for_words_and_not_for_decisions() -> None:
     model = script(NONE, "Hello.")
-    openai(model, temperature=0.7, max_tokens=5, stop="x", seed=3)
+    openai(model, temperature=0.7, max_tokens=5, stop="x", seed=3, top_k=9)
     assert model.heard[0].options == {}
     assert model.heard[1].options == {
+        "top_k": 9,
         "temperature": 0.7,
         "num_predict": 5,
         "stop": ["x"],

@@ -50,7 +50,7 @@ def wanted(body: Body) -> Wanted:
         choice=_choice(chat, specs),
         parallel=chat.parallel_tool_calls is not False,
         output=_output(chat.response_format),
-        options=_options(body),
+        options=_options(chat, body),
         stream=bool(chat.stream),
         count_tokens=bool(chat.stream_options and chat.stream_options.include_usage),
     )
@@ -102,8 +102,10 @@ def _output(wanted: ResponseFormat | None) -> dict[str, Any] | None:
     return schema
 
 
-def _options(body: Body) -> dict[str, Any]:
-    given = {ours: body[theirs] for theirs, ours in OPTIONS.items() if body.get(theirs) is not None}
+def _options(chat: ChatCompletion, body: Body) -> dict[str, Any]:
+    """The options by azent's names; what is not known here may be to the model's server."""
+    known = {ours: body[theirs] for theirs, ours in OPTIONS.items() if body.get(theirs) is not None}
+    given = {**(chat.model_extra or {}), **known}
     if isinstance(given.get("stop"), str):
         given["stop"] = [given["stop"]]
     return given

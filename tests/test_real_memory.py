@@ -98,13 +98,13 @@ def test_a_conversation_three_times_the_context(ollama: str) -> None:
         SMALL_MODEL, host=ollama, num_ctx=NUM_CTX, options={"num_predict": 30}
     )
     model = Overheard(opened)
-    agent = azent.Agent(model, [now], system="You are SYSTEM-MARK.")
+    agent = azent.Agent(model, [now], prompts="default", system="You are SYSTEM-MARK.")
     log: Log = ()
     warnings: list[str] = []
     told = 0
     while told < 3 * NUM_CTX:
         number = len(turns(log))
-        question = f"Note number {number}: " + "the quick brown fox jumps over a dog. " * 18
+        question = f"Note number {number}: " + "the quick brown fox jumps over a dog. " * 30
         answer = agent.ask(f"{question} Say ok.", log)
         log, warnings = answer.log, [*warnings, *answer.warnings]
         told += estimate([{"content": question}])

@@ -6,8 +6,8 @@ Where it is kept without having been asked for, that warns once, and the run goe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from azent.errors import SessionError
@@ -39,9 +39,10 @@ class Keeper:
         self._held: Held | None = None
         self._required = required
 
-    def hold(self, enter: Callable[[], Held]) -> None:
-        """Get hold of the conversation."""
-        self._try(lambda: setattr(self, "_held", enter()))
+    def hold(self, holding: AbstractContextManager[Held], stack: ExitStack) -> None:
+        """Get hold of the conversation until the stack is left. Raises SessionError."""
+        with self._tolerant():
+            self._held = stack.enter_context(holding)
 
     @property
     def log(self) -> Log:
@@ -54,16 +55,19 @@ class Keeper:
     def keep(self, log: Log) -> None:
         """Keep a log that has grown. Raises SessionError."""
         if held := self._held:
-            self._try(lambda: held.keep(log))
+            with self._tolerant():
+                held.keep(log)
 
     def begin(self, call: Call) -> None:
         """Keep that a call is about to begin. Raises SessionError."""
         if held := self._held:
-            self._try(lambda: held.begin([call]))
+            with self._tolerant():
+                held.begin([call])
 
-    def _try(self, act: Callable[[], None]) -> None:
+    @contextmanager
+    def _tolerant(self) -> Iterator[None]:
         try:
-            act()
+            yield
         except SessionError as error:
             if self._required:
                 raise
@@ -82,6 +86,5 @@ def kept(session: Session | str | None) -> Iterator[Keeper]:
     with ExitStack() as stack:
         keeper = Keeper(session is None or session.required)
         if session is not None:
-            holding = session.store.hold(session.name)
-            keeper.hold(lambda: stack.enter_context(holding))
+            keeper.hold(session.store.hold(session.name), stack)
         yield keeper

@@ -253,12 +253,15 @@ class Agent:
     def _execution(
         self, context: object, keeper: Keeper, loop: asyncio.AbstractEventLoop | None
     ) -> Execution:
+        tools, run = self.toolbox.tools, self.run
+        if isinstance(run, Toolbox):  # its functions get the context too
+            tools, run = run.tools, None
         return Execution(
-            self.toolbox.tools,
+            tools,
             width=self.width,
             context=context,
             executor=self.executor,
-            run=self.run,
+            run=run,
             result_chars=self.result_chars,
             loop=loop,
             began=keeper.begin,

@@ -538,6 +538,30 @@ def test_the_example_of_consent(
     ]
 
 
+def test_its_functions_get_the_context(events: Way) -> None:
+    def offered(key: str) -> str:
+        """Look a key up."""
+        raise AssertionError("only offered here")
+
+    def found(key: str, context: azent.Context[dict[str, str]]) -> str:
+        return context.value[key]
+
+    desk = azent.Toolbox([azent.tool(name="offered")(found)])
+    model = azent.Scripted(calling(("offered", '{"key": "a"}')), NONE, "ok")
+    seen = events(azent.Agent(model, [offered], run=desk), context={"a": "alpha"})
+    assert answer_of(seen).results[0].value == "alpha"
+
+
+def test_what_it_has_not_is_told(events: Way) -> None:
+    def offered(key: str) -> str:
+        """Look a key up."""
+        return key
+
+    model = azent.Scripted(calling(("offered", '{"key": "a"}')), NONE, "ok")
+    seen = events(azent.Agent(model, [offered], run=azent.Toolbox([])))
+    assert "no function 'offered'" in answer_of(seen).results[0].text
+
+
 # ---- many at once --------------------------------------------------------------------------------
 
 MANY = 50

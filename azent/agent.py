@@ -20,6 +20,7 @@ from azent.arguments import at_least, one_of
 from azent.drive import Approve, adrive, drive, nobody
 from azent.errors import UsageError
 from azent.execute import RESULT_CHARS, Execution, RunCall
+from azent.execute.elsewhere import check_executor
 from azent.flow import Flow, Turn, converse
 from azent.messages import Answer, Context, Event, Log, Reply
 from azent.models import Model, open_model
@@ -93,6 +94,7 @@ class Agent:
         self.result_chars = at_least("result_chars", _result_chars(result_chars, self.model), 1)
         self.width = at_least("width", width, 1)
         self.executor = executor
+        check_executor(executor, self.toolbox)
         self.run = run
         self.approval = one_of("approval", approval, ["tool", "always", "never"])
         self.until = until

@@ -94,7 +94,7 @@ class States:
         def enter(log: Log) -> None:
             nonlocal entered
             name = self.state_of(log)
-            if name == entered or pending(turn_of(log)):
+            if name == entered or (entered and pending(turn_of(log))):
                 return  # the calls of one reply belong to one state
             entered, agent = name, self._agents[name]
             turn.terms = agent.terms(turn.execution.context)

@@ -22,6 +22,8 @@ from azent.tools import options_of
 
 Function = Callable[..., Any]
 
+IN_A_FILE = "azent_tools_"  # how the names of modules begin that are a file of tools
+
 
 def load_tools(source: str) -> list[Function]:
     """The functions of "file.py", "package.module", "file.py:function" or "module:function".
@@ -81,7 +83,7 @@ def _module(place: str) -> ModuleType:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ToolsFileError(f"there is no file {path}", "Name a Python file of functions.")
-    name = f"azent_tools_{path.stem}"
+    name = f"{IN_A_FILE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise ToolsFileError(f"{path} is not a Python file", "A file of tools ends in .py.")

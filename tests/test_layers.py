@@ -14,7 +14,7 @@ ROWS = [
     ["messages"],
     ["errors", "log", "shrunk"],
     ["schema", "results", "settings", "literals", "words", "arguments"],
-    ["validate", "prompt", "config", "store", "models"],
+    ["validate", "prompt", "config", "store", "models", "answered"],
     ["reply", "session"],
     ["typed", "scope", "gate"],
     ["request", "tools"],

@@ -15,6 +15,7 @@ import typer
 import azent
 from azent.cli import (
     ask,
+    batch,
     chat,
     completion,
     config,
@@ -44,6 +45,7 @@ def _add(name: str, command: Callable[..., None], short_help: str, examples: str
 
 _add("ask", ask.command, "Ask a question, answered with functions.", ask.EXAMPLES)
 _add("chat", chat.command, "Talk with a model, which may call functions.", chat.EXAMPLES)
+_add("batch", batch.command, "Answer a file of questions.", batch.EXAMPLES)
 _add("serve", serve.command, "Serve models over OpenAI's and Ollama's APIs.", serve.EXAMPLES)
 _add("mcp", mcp.command, "Serve functions to clients of MCP.", mcp.EXAMPLES)
 _add("eval", evaluate.command, "Measure how often models are right.", evaluate.EXAMPLES)

@@ -93,7 +93,8 @@ def command(
 
 def _print_json(events: Generator[Event, None, None], *, each: bool) -> None:
     """The answer as one object, or each event as one."""
-    from azent.cli.show import answer_json, as_line, event_json
+    from azent.answered import answer_json
+    from azent.cli.show import as_line, event_json
     from azent.messages import Answer
 
     with closing(events):

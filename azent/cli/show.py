@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from azent.answered import answer_json
 from azent.messages import (
     Answer,
     Asking,
@@ -71,24 +72,6 @@ def _json(value: Any) -> str:
 
 
 # ---- for scripts ---------------------------------------------------------------------------------
-
-
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """An answer as plain JSON values."""
-    return {
-        "answer": answer.text,
-        "value": answer.value,
-        "calls": [{"tool": c.tool, "tool_input": c.tool_input} for c in answer.calls],
-        "results": [{"tool": r.tool, "ok": r.ok, "text": r.text} for r in answer.results],
-        "stopped": answer.stopped,
-        "warnings": list(answer.warnings),
-        "usage": {
-            "prompt_tokens": answer.usage.prompt_tokens,
-            "reply_tokens": answer.usage.reply_tokens,
-            "requests": answer.usage.requests,
-            "seconds": round(answer.usage.seconds, 3),
-        },
-    }
 
 
 def event_json(event: Event) -> dict[str, Any]:

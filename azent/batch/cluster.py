@@ -1,0 +1,107 @@
+"""A Dask cluster in place of servers: its workers ask, each the model server beside it.
+
+The agent is made on the workers, by a function that is sent there, because open models and running
+servers cannot be sent. A worker whose model server does not answer is avoided for a while. When a
+worker dies, Dask gives its questions to another; an answer is written down once all the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
+from typing import Any, TypeAlias
+
+from azent.agent import Agent
+from azent.answered import answer_json
+from azent.batch.lane import Lane
+from azent.batch.pace import Pace
+from azent.errors import ModelUnreachable, UsageError
+from azent.execute.elsewhere import check_sendable
+
+AVOIDED_SECONDS = 30.0
+AHEAD = 2  # questions for each thread of a worker, so that the next one is there already
+
+Client: TypeAlias = Any  # distributed.Client, whose methods have no types
+MakeAgent: TypeAlias = Callable[[], Agent]
+
+
+def cluster_lane(client: Client, make_agent: MakeAgent, *, parallel: int | None = None) -> Lane:
+    """A cluster as a lane of a batch: it gets two questions for each thread, or `parallel`.
+
+    `make_agent` is called once on each worker. Raises SchemaError that names the tool which cannot
+    be sent to a worker, and UsageError for a function that cannot, or a cluster without workers.
+    """
+    import cloudpickle
+
+    check_sendable(cloudpickle.dumps, make_agent().toolbox)
+    try:
+        payload = cloudpickle.dumps(make_agent)
+    except Exception as error:
+        hint = "It must not hold open models, files or locks: open them inside of it."
+        raise UsageError(f"what makes the agent cannot be sent: {error}", hint) from error
+    threads = sum(client.nthreads().values())
+    if not threads:
+        raise UsageError("the Dask cluster has no workers", "Start some: dask worker ADDRESS.")
+    place = str(client.scheduler.address) if client.scheduler else "?"
+    limit = parallel or AHEAD * threads
+    return Lane(f"the cluster at {place}", _Cluster(client, payload, place), Pace(limit, limit))
+
+
+class _Cluster:
+    """Asks a question on some worker; those that had no model server lately come last."""
+
+    def __init__(self, client: Client, payload: bytes, place: str) -> None:
+        self._client = client
+        self._payload = payload
+        self._place = place
+        self._avoided: dict[str, float] = {}
+
+    def __call__(self, question: str) -> Mapping[str, Any]:
+        """The record of the answer. Raises what the agent raises there, and ModelUnreachable."""
+        while True:
+            asked = self._submit(question)
+            try:
+                worker, record, error = asked.result()
+            except (OSError, CancelledError) as gone:  # of the cluster, not of the agent
+                raise ModelUnreachable(f"the cluster at {self._place} is gone") from gone
+            if error is None:
+                return dict(record)
+            if not isinstance(error, ModelUnreachable) or self._avoid(worker):
+                raise error
+
+    def _submit(self, question: str) -> Any:
+        now = time.monotonic()
+        avoided = {worker for worker, until in self._avoided.items() if until > now}
+        preferred = [worker for worker in self._client.nthreads() if worker not in avoided]
+        where = {"workers": preferred, "allow_other_workers": True} if avoided else {}
+        return self._client.submit(_answer_there, self._payload, question, pure=False, **where)
+
+    def _avoid(self, worker: str) -> bool:
+        """Avoid a worker for a while. Are all of them avoided now?"""
+        now = time.monotonic()
+        self._avoided[worker] = now + AVOIDED_SECONDS
+        fine = (w for w in self._client.nthreads() if self._avoided.get(w, 0) <= now)
+        return next(fine, None) is None
+
+
+# ---- on the workers ------------------------------------------------------------------------------
+
+
+def _answer_there(payload: bytes, question: str) -> tuple[str, dict[str, Any], Exception | None]:
+    """The worker's address, with a record, or the error that the agent raised."""
+    from distributed import get_worker
+
+    try:
+        return get_worker().address, answer_json(_agent(payload).ask(question)), None
+    except Exception as error:
+        return get_worker().address, {}, error
+
+
+@functools.lru_cache(maxsize=2)
+def _agent(payload: bytes) -> Agent:
+    import cloudpickle
+
+    make_agent: MakeAgent = cloudpickle.loads(payload)
+    return make_agent()

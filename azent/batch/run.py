@@ -1,0 +1,139 @@
+"""A file of questions in, a file of answers out, however often it has to be begun."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from azent.agent import Agent
+from azent.answered import answer_json
+from azent.arguments import at_least
+from azent.batch.answers import Answers
+from azent.batch.lane import Lane
+from azent.batch.pace import Pace
+from azent.batch.questions import BadLine, Item, read_questions
+from azent.batch.work import PATIENCE, TRIES, Outcome, Said, ask_all
+from azent.drive import Approve
+from azent.errors import AzentError, UsageError
+
+MOST = 64  # questions at once to one server
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a batch is: counts of questions, and how they fared.
+
+    `before` were answered in earlier runs; `failures` counts errors by their kind, and `examples`
+    has one of each in words; `bad` are the lines that hold no question.
+    """
+
+    before: int = 0
+    answered: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    bad: list[BadLine] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        return sum(self.failures.values())
+
+
+Watch: TypeAlias = Callable[[Progress, Said], None]
+
+
+def nobody(progress: Progress, event: Said) -> None:
+    """Watches nothing."""
+
+
+def run_batch(
+    questions: str | Path,
+    answers: str | Path,
+    agents: Agent | Sequence[Agent] | Sequence[Lane],
+    *,
+    parallel: int | None = None,
+    most: int = MOST,
+    tries: int = TRIES,
+    patience: float = PATIENCE,
+    approve: Approve | None = None,
+    watch: Watch = nobody,
+) -> Progress:
+    """Answer the questions of a file into another, going on where an earlier run ended.
+
+    `questions` has {"id", "question"} a line; `answers` gets {"id", "answer", ...} or {"id",
+    "error"} a line, as they come. Ids that have an answer are not asked again; those that failed
+    are. `agents` are one for each server. Each is asked as many at once as it takes, up to `most`,
+    or `parallel`. A question whose reply breaks off is tried `tries` times; when all servers are
+    away for `patience` seconds, the run ends. `approve` is asked about calls, from several threads
+    at once. `watch` is told of each step, in the caller's thread.
+    Raises UsageError for files that cannot be used, and ModelError's kinds where no server is left.
+    """
+    if Path(questions).resolve() == Path(answers).resolve():
+        raise UsageError("questions and answers are the same file", "Name another for the answers.")
+    lanes = _lanes([agents] if isinstance(agents, Agent) else agents, parallel, most, approve)
+    progress, began = Progress(), time.monotonic()
+    with Answers(Path(answers)) as file:
+        progress.before = len(file.done)
+        unanswered = _unanswered(read_questions(Path(questions)), file)
+        with closing(ask_all(unanswered, lanes, tries=tries, patience=patience)) as outcomes:
+            for outcome in outcomes:
+                if isinstance(outcome, Outcome):
+                    file.write(outcome.item.id, _record(outcome))
+                _count(progress, outcome)
+                progress.seconds = time.monotonic() - began
+                watch(progress, outcome)
+    return progress
+
+
+def _lanes(
+    agents: Iterable[Agent | Lane], parallel: int | None, most: int, approve: Approve | None
+) -> list[Lane]:
+    fixed = None if parallel is None else at_least("parallel", parallel, 1)
+    at_least("most", most, 1)
+    lanes = [
+        each
+        if isinstance(each, Lane)
+        else Lane(_name(each), _asking(each, approve), Pace(most, fixed))
+        for each in agents
+    ]
+    if not lanes:
+        raise UsageError("there is nobody to ask", "Give an agent for each server.")
+    return lanes
+
+
+def _name(agent: Agent) -> str:
+    """What the user knows a server by."""
+    place = getattr(agent.model, "host", None) or getattr(agent.model, "url", None)
+    return f"{agent.model.name} at {place}" if place else agent.model.name
+
+
+def _asking(agent: Agent, approve: Approve | None) -> Callable[[str], dict[str, Any]]:
+    return lambda question: answer_json(agent.ask(question, approve=approve))
+
+
+def _unanswered(items: Iterable[Item | BadLine], file: Answers) -> Iterator[Item | BadLine]:
+    return (item for item in items if isinstance(item, BadLine) or item.id not in file.done)
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    if outcome.error is None:
+        return dict(outcome.record)
+    return {"error": str(outcome.error), "kind": type(outcome.error).__name__}
+
+
+def _count(progress: Progress, said: Said) -> None:
+    match said:
+        case BadLine():
+            progress.bad.append(said)
+        case Outcome(error=None):
+            progress.answered += 1
+        case Outcome(error=error):
+            kind = type(error).__name__
+            progress.failures[kind] += 1
+            hint = error.hint if isinstance(error, AzentError) else ""
+            progress.examples.setdefault(kind, f"{error} {hint}".strip())

@@ -1,0 +1,43 @@
+"""Functions that run in other processes must be sent there: which cannot be is told at once."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from typing import TypeAlias
+
+from azent.errors import SchemaError
+from azent.tools import Tool
+
+Dumps: TypeAlias = Callable[[object], bytes]
+HINT = "Let it hold no open files, locks or connections, and define it where they can import it."
+
+
+def check_executor(executor: Executor | None, tools: Iterable[Tool]) -> None:
+    """Raise SchemaError that names a tool which an executor could not send to its processes."""
+    dumps = _dumps_of(executor)
+    if dumps is not None:
+        check_sendable(dumps, tools)
+
+
+def check_sendable(dumps: Dumps, tools: Iterable[Tool]) -> None:
+    """Raise SchemaError that names the first tool which cannot be made into bytes."""
+    for tool in tools:
+        try:
+            dumps(tool.function)
+        except Exception as error:
+            said = f"{tool.name} cannot be sent to another process: {error}"
+            raise SchemaError(said, HINT) from error
+
+
+def _dumps_of(executor: Executor | None) -> Dumps | None:
+    """How an executor makes functions into bytes, None where they stay in this process."""
+    if isinstance(executor, ProcessPoolExecutor):
+        return pickle.dumps
+    if type(executor).__module__.partition(".")[0] == "distributed":
+        import cloudpickle
+
+        dumps: Dumps = cloudpickle.dumps
+        return dumps
+    return None

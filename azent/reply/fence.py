@@ -46,26 +46,25 @@ def _calls(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
     at = _skip(text, opener.end())
     if terms.more and _MAYBE.match(text, at):
         return Block(len(text), open=True)
-    while True:
-        if found is not None and text.startswith(fence, at):
-            return replace(found, end=at + len(fence))
+    while found is None or not text.startswith(fence, at):
         if at >= len(text):
             return _unclosed(text, found, terms)
         block = _one(text, at, terms)
-        undecided = block is None or not (block.says_something or block.open)
-        begun = found is not None or _CALLISH.match(text, at)
-        if terms.more and undecided and begun and len(text) - at < _SHORT:
+        if terms.more and _is_open(block, found, text, at):
             return Block(len(text), open=True)
-        if block is None or block.mode or not (_says_something(block) or block.open):
+        if block is None or block.mode or (block.words and not block.says_something):
             return None
         found = block if found is None else _both(found, block)
-        if block.open and terms.more:
-            return Block(len(text), open=True)
         at = _skip(text, block.end)
+    return replace(found, end=at + len(fence))
 
 
-def _says_something(block: Block) -> bool:
-    return bool(block.calls or block.problem or block.wrapper or not block.words)
+def _is_open(block: Block | None, found: Block | None, text: str, at: int) -> bool:
+    """May what stands at `at` still become a call, or a longer one?"""
+    if block is not None and (block.open or block.says_something):
+        return block.open
+    begun = found is not None or bool(_CALLISH.match(text, at))
+    return begun and len(text) - at < _SHORT
 
 
 def _unclosed(text: str, found: Block | None, terms: Terms) -> Block | None:
@@ -82,13 +81,8 @@ def _one(text: str, at: int, terms: Terms) -> Block | None:
     if text.startswith(("Action", "Thought"), at):
         return react(text, at, terms)
     if text.startswith(("{", "[", "｛", "［"), at):
-        return contents_or_words(text, at, terms)
+        return contents(text, at, terms)
     return python_calls(text, at, terms)
-
-
-def contents_or_words(text: str, at: int, terms: Terms) -> Block | None:
-    """The calls at `at` in whatever form, or None; one value's worth at least."""
-    return contents(text, at, terms)
 
 
 def _both(one: Block, other: Block) -> Block:

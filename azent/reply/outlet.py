@@ -26,9 +26,7 @@ class Outlet:
     def take(self) -> str:
         """What may be shown now and was not taken before."""
         ready = self._waiting.rstrip()
-        if not (self._given or self._ended) and any(
-            word.startswith(ready.casefold()) for word in NOTHING
-        ):
+        if not (self._given or self._ended) and _may_mean_nothing(ready):
             return ""
         self._waiting = self._waiting[len(ready) :]
         if ready:

@@ -11,37 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from azent.literals import Repeated, plain
+from azent.literals import Repeated
 from azent.messages import Call, Problem, Specs
+from azent.reply import keys
 from azent.validate import resolved_tool
 from azent.validate.names import folded
-
-_LISTS = ("tools", "tool_calls", "calls", "function_calls", "tool_uses", "actions", "toolcalls")
-_SINGLES = ("tool_call", "function_call", "call", "functioncall", "toolcall")
-_OUTER = ("response", "output", "reply", "result", "message", "assistant", "json", "arguments")
-_STRONG = ("tool", "tool_name", "function_name", "recipient_name", "toolname", "action")
-_NAMES = (*_STRONG, "name", "function")
-_INPUTS = (
-    "tool_input",
-    "arguments",
-    "parameters",
-    "args",
-    "input",
-    "action_input",
-    "params",
-    "kwargs",
-    "tool_args",
-    "tool_arguments",
-    "tool_parameters",
-    "toolinput",
-    "function_args",
-    "function_arguments",
-)
-_BESIDE = ("id", "type", "index", "call_id", "tool_call_id", "role", "status")
-_THOUGHTS = ("thought", "thoughts", "reasoning", "thinking", "explanation")
-_WORDS = ("answer", "final_answer", "text", "message", "content", "response", "reply", "output")
-_NO_TOOL = ("", "none", "notool", "notools", "null", "nothing", "na", "notoolneeded")
-_ANSWERS = ("answer", "finalanswer", "final", "respond", "response", "reply", "directanswer")
 
 TRUNCATED = "The reply was cut off inside this call; nothing of it was run. Send it again, shorter."
 
@@ -107,7 +81,7 @@ class Shaper:
         return _joined(shape for shape in shapes if shape is not None)
 
     def _wrapper(self, value: dict[str, Any]) -> Shape | None:
-        key = _key_in(value, _LISTS)
+        key = keys.key_in(value, keys.LISTS)
         if key is None:
             return None
         shape = self._items(value[key], strong=key.casefold() == "tools")
@@ -150,7 +124,7 @@ class Shaper:
         """Only a name, for a tool that needs no arguments."""
         tool = resolved_tool(name, self.specs)
         if tool is None or self._required(tool):
-            return Shape() if folded(name) in _NO_TOOL else None
+            return Shape() if folded(name) in keys.NO_TOOL else None
         return Shape([Call(tool, {})], bent=["a bare name was read as a call without arguments"])
 
     def _single(self, value: dict[str, Any]) -> Shape | None:
@@ -167,9 +141,9 @@ class Shaper:
 
     def _wrapped(self, value: dict[str, Any]) -> Shape | None:
         """The call inside a wrapper that is known to stand around calls."""
-        key = _key_in(value, _SINGLES)
+        key = keys.key_in(value, keys.SINGLES)
         if key is None and len(value) == 1:
-            key = _key_in(value, _OUTER)
+            key = keys.key_in(value, keys.OUTER)
         if key is None or not isinstance(value[key], (dict, list)) or not value[key]:
             return None
         shape = self.shape(value[key])
@@ -192,7 +166,7 @@ class Shaper:
 
     def _call(self, value: dict[str, Any]) -> Shape | None:
         """A call that names its tool: with its arguments in an object, beside the name, or none."""
-        name_key, input_key = _name_key(value), _key_in(value, _INPUTS)
+        name_key, input_key = keys.name_key(value), keys.key_in(value, keys.INPUTS)
         if name_key is None:
             return None
         name = value[name_key]
@@ -208,11 +182,11 @@ class Shaper:
     def _without_input(
         self, value: dict[str, Any], name_key: str, tool: str | None
     ) -> Shape | None:
-        rest = {k: v for k, v in value.items() if k != name_key and k not in _BESIDE}
-        for key in _THOUGHTS:
+        rest = {k: v for k, v in value.items() if k != name_key and k not in keys.BESIDE}
+        for key in keys.THOUGHTS:
             rest.pop(key, None)
         if tool is None:
-            quiet = folded(value[name_key]) in _NO_TOOL and name_key in _STRONG and not rest
+            quiet = folded(value[name_key]) in keys.NO_TOOL and name_key in keys.STRONG and not rest
             return self._made([], value) if quiet else None
         if id(value) in self.unclosed:
             return self._made([self.call(tool, value, value)], value)
@@ -227,41 +201,41 @@ class Shaper:
     def _unknown(self, value: dict[str, Any], name_key: str, input_key: str) -> Shape | None:
         """A call of a tool that there is not: an answer in disguise, a problem, or just data."""
         name, given = value[name_key], value[input_key]
-        if folded(name) in _NO_TOOL:
+        if folded(name) in keys.NO_TOOL:
             return self._made([], value)
-        if folded(name) in _ANSWERS and (words := _only_words(given)) is not None:
+        if folded(name) in keys.ANSWERS and (words := _only_words(given)) is not None:
             shape = self._made([], value)
             shape.words = shape.words or words
             return shape
-        others = value.keys() - {name_key, input_key, *_BESIDE, *_THOUGHTS}
+        others = value.keys() - {name_key, input_key, *keys.BESIDE, *keys.THOUGHTS}
         if others or _is_schema(given) or not isinstance(given, (dict, str, list, type(None))):
             return None
         return self._made([self.call(name, given, value)], value)
 
     def _asked(self, value: dict[str, Any]) -> Shape | None:
         """An item of the protocol's list that names a tool, known or not."""
-        name_key = _name_key(value)
+        name_key = keys.name_key(value)
         if name_key is None:
-            nameless = _key_in(value, _NAMES) is not None and not any(
+            nameless = keys.key_in(value, keys.NAMES) is not None and not any(
                 isinstance(item, dict) for item in value.values() if item
             )
             return Shape() if nameless and not any(value.values()) else self._nameless(value)
-        if resolved_tool(value[name_key], self.specs) or _key_in(value, _INPUTS):
+        if resolved_tool(value[name_key], self.specs) or keys.key_in(value, keys.INPUTS):
             return None
-        if folded(value[name_key]) in _NO_TOOL:
+        if folded(value[name_key]) in keys.NO_TOOL:
             return Shape()
         rest = {k: v for k, v in value.items() if k != name_key}
         return Shape([self.call(value[name_key], rest, value)])
 
     def _nameless(self, value: dict[str, Any]) -> Shape | None:
         """The head of a call that was cut before it named its tool."""
-        if id(value) not in self.unclosed or _name_key(value) is not None:
+        if id(value) not in self.unclosed or keys.name_key(value) is not None:
             return None
         return Shape(broken="truncated")
 
     def _made(self, calls: list[Call], value: dict[str, Any]) -> Shape:
         shape = Shape(calls)
-        for key in _THOUGHTS:
+        for key in keys.THOUGHTS:
             if isinstance(value.get(key), str):
                 shape.thinking = value[key]
         return shape
@@ -300,25 +274,10 @@ def _joined(shapes: Iterable[Shape]) -> Shape:
 
 def _add_words(shape: Shape, value: Mapping[str, Any]) -> None:
     for key, item in value.items():
-        if isinstance(item, str) and key.casefold() in _THOUGHTS:
+        if isinstance(item, str) and key.casefold() in keys.THOUGHTS:
             shape.thinking = shape.thinking or item
-        elif isinstance(item, str) and key.casefold() in _WORDS:
+        elif isinstance(item, str) and key.casefold() in keys.WORDS:
             shape.words = shape.words or item
-
-
-def _key_in(value: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    for key in value:
-        if key in names or key.casefold().strip() in names:
-            return key
-    return None
-
-
-def _name_key(value: Mapping[str, Any]) -> str | None:
-    for name in _NAMES:
-        for key in value:
-            if key.casefold().strip() == name and isinstance(value[key], str):
-                return key
-    return None
 
 
 def _only_words(given: Any) -> str | None:
@@ -337,8 +296,3 @@ def _is_schema(value: Any) -> bool:
 
 def _all_objects(items: list[Any]) -> bool:
     return bool(items) and all(isinstance(item, dict) and item for item in items)
-
-
-def plain_words(value: Any) -> Any:
-    """A value as plain JSON, for showing."""
-    return plain(value)

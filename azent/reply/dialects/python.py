@@ -112,7 +112,8 @@ class Reader:
         self._present(at)
         found = readings(self.text, at, python=True, place="argument")
         if any(other.value != found[0].value for other in found):
-            raise Fault("quotes or backslashes in it can be read in two ways", at)
+            reach = max(other.end for other in found)
+            raise Fault("quotes or backslashes in it can be read in two ways", at, reach=reach)
         if not found[0].ended:
             raise _OutOfText(self.name)
         self.bent += found[0].bent

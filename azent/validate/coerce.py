@@ -14,9 +14,17 @@ from typing import Any
 
 from azent.literals import Bare, Number, literal, plain
 from azent.validate.judge import Judge
+from azent.validate.kinds import (
+    IS,
+    Schema,
+    choices_of,
+    folded_choice,
+    kinds_of,
+    same,
+    whole,
+    written_as,
+)
 from azent.validate.names import folded, resolved
-
-Schema = Mapping[str, Any]
 
 _INTEGER = re.compile(r"[+-]?\d{1,4000}(?:\.0*)?(?:[eE]\+?\d{1,3})?")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][+-]?\d{1,3})?")
@@ -40,7 +48,7 @@ class Coercer:
                 value = self._chosen(value, schema[union], path)
         for each in schema.get("allOf", ()):
             value = self.coerced(value, each, path)
-        if choices := _choices(schema):
+        if choices := choices_of(schema):
             return self._enumerated(value, choices, path)
         return self._typed(value, schema, path)
 
@@ -77,15 +85,15 @@ class Coercer:
     # ---- enumerations ----
 
     def _enumerated(self, value: Any, choices: list[Any], path: str) -> Any:
-        if any(_same(value, choice) for choice in choices):
+        if any(same(value, choice) for choice in choices):
             return plain(value)
-        written = _written(value)
+        written = written_as(value)
         if isinstance(value, list) and len(value) == 1:
-            written = _written(value[0])
+            written = written_as(value[0])
         if written is None:
             return value
-        exact = [choice for choice in choices if _written(choice) == written]
-        fits = exact or [choice for choice in choices if _fold_choice(choice) == folded(written)]
+        exact = [choice for choice in choices if written_as(choice) == written]
+        fits = exact or [choice for choice in choices if folded_choice(choice) == folded(written)]
         if len(fits) != 1 or not folded(written):
             return value
         self._tell(path, value, fits[0])
@@ -94,13 +102,13 @@ class Coercer:
     # ---- types ----
 
     def _typed(self, value: Any, schema: Schema, path: str) -> Any:
-        kinds = _kinds(schema)
+        kinds = kinds_of(schema)
         if isinstance(value, Bare) and len(kinds) > 1:
             value = self._literal(value, kinds, schema, path)
-        if not kinds or any(_IS[kind](value) for kind in kinds if kind in _IS):
+        if not kinds or any(IS[kind](value) for kind in kinds if kind in IS):
             return self._inside(value, schema, path)
         made = [(kind, _BENDS[kind](self, value, schema, path)) for kind in kinds if kind in _BENDS]
-        fits = [new for kind, new in made if _IS[kind](new)]
+        fits = [new for kind, new in made if IS[kind](new)]
         if not fits or any(repr(new) != repr(fits[0]) for new in fits):
             return value
         self._tell(path, value, fits[0])
@@ -111,7 +119,7 @@ class Coercer:
         for kind in kinds:
             if kind != "string" and value and kind in _BENDS:
                 made = _BENDS[kind](self, value, schema, path)
-                if _IS[kind](made) and not isinstance(made, list):
+                if IS[kind](made) and not isinstance(made, list):
                     return made
         return value
 
@@ -120,7 +128,7 @@ class Coercer:
             return self._object(value, schema, path)
         if isinstance(value, list):
             return self._array(value, schema, path)
-        if isinstance(value, float) and value.is_integer() and _kinds(schema) == ("integer",):
+        if isinstance(value, float) and value.is_integer() and kinds_of(schema) == ("integer",):
             return int(value)
         return value
 
@@ -183,7 +191,7 @@ class Coercer:
     def to_string(self, value: Any, schema: Schema, path: str) -> Any:
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
             return value[0]
-        return value if (text := _written(value)) is None else text
+        return value if (text := written_as(value)) is None else text
 
     def to_integer(self, value: Any, schema: Schema, path: str) -> Any:
         if isinstance(value, list) and len(value) == 1:
@@ -191,7 +199,7 @@ class Coercer:
         if isinstance(value, Number) or (
             isinstance(value, str) and _INTEGER.fullmatch(value.strip())
         ):
-            return _whole(value.text if isinstance(value, Number) else value.strip())
+            return whole(value.text if isinstance(value, Number) else value.strip())
         if isinstance(value, float) and value.is_integer():
             return int(value)
         return value
@@ -244,62 +252,10 @@ _BENDS: dict[str, Callable[[Coercer, Any, Schema, str], Any]] = {
     "object": Coercer.to_object,
     "string": Coercer.to_string,
 }
-_IS: dict[str, Callable[[Any], bool]] = {
-    "null": lambda value: value is None,
-    "integer": lambda value: (
-        type(value) is int
-        or (isinstance(value, float) and value.is_integer() and abs(value) < 2**53)
-    ),
-    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
-    "boolean": lambda value: isinstance(value, bool),
-    "array": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-    "string": lambda value: isinstance(value, str),
-}
 
 
 def _is_text(branch: Any) -> bool:
     return isinstance(branch, Mapping) and branch.get("type") == "string"
-
-
-def _kinds(schema: Schema) -> tuple[str, ...]:
-    kind = schema.get("type")
-    if kind is None and "properties" in schema:
-        return ("object",)
-    return (kind,) if isinstance(kind, str) else tuple(kind or ())
-
-
-def _choices(schema: Schema) -> list[Any]:
-    if "const" in schema:
-        return [schema["const"]]
-    choices = schema.get("enum")
-    return list(choices) if isinstance(choices, list) else []
-
-
-def _same(one: Any, other: Any) -> bool:
-    same_kind = isinstance(one, bool) == isinstance(other, bool)
-    return same_kind and isinstance(one, str) == isinstance(other, str) and bool(one == other)
-
-
-def _written(value: Any) -> str | None:
-    """A scalar as it was written; None for null, objects and lists."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Number):
-        return value.text
-    return repr(value) if isinstance(value, (int, float)) else None
-
-
-def _fold_choice(choice: Any) -> str | None:
-    written = _written(choice)
-    return None if written is None else folded(written)
-
-
-def _whole(text: str) -> Any:
-    number = Decimal(text)
-    return int(number) if number == number.to_integral_value() else text
 
 
 def _parsed(text: str) -> Any:
@@ -318,6 +274,3 @@ def _parsed(text: str) -> Any:
 def _brief(value: Any) -> str:
     shown = repr(str(value)) if isinstance(value, str) else repr(plain(value))
     return shown if len(shown) <= 60 else shown[:57] + "..."
-
-
-__all__ = ["Bare", "Coercer"]

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from azent.errors import SettingsError
 
+COMPLETING = "_AZENT_COMPLETE"  # set by the shells' scripts when they ask what could follow
 OLLAMA_PORT = 11434
 NO = {"", "0", "no", "off", "false"}
 

@@ -104,3 +104,8 @@ class Terminal:
         """What stands on the screen, and what has left it at its top."""
         gone = ["".join(row[x].data for x in range(80)) for row in self._screen.history.top]
         return "\n".join([*gone, self.screen()])
+
+    def rows(self) -> list[list[Any]]:
+        """The cells of the screen: each has its `data`, a colour `fg`, and is `bold` or not."""
+        width = range(self._screen.columns)
+        return [[self._screen.buffer[y][x] for x in width] for y in range(self._screen.lines)]

@@ -215,9 +215,9 @@ def commands() -> list[list[str]]:
     """The words of each command there is."""
 
     def below(command: Any, words: list[str]) -> list[list[str]]:
-        deeper = getattr(command, "commands", {})
-        inner = [found for name in deeper for found in below(deeper[name], [*words, name])]
-        return [words, *inner]
+        deeper = command.list_commands(None) if hasattr(command, "list_commands") else []
+        inner = [(command.get_command(None, name), [*words, name]) for name in deeper]
+        return [words, *(found for each, path in inner for found in below(each, path))]
 
     return below(typer.main.get_command(app), [])
 
@@ -240,8 +240,8 @@ def test_an_option_means_the_same_everywhere() -> None:
             shorts = {word for word in parameter.opts if not word.startswith("--")}
             if longs and parameter.param_type_name == "option" and shorts:
                 letters.setdefault(longs[0], set()).update(shorts)
-        for inner in getattr(command, "commands", {}).values():
-            gather(inner)
+        for name in command.list_commands(None) if hasattr(command, "list_commands") else []:
+            gather(command.get_command(None, name))
 
     gather(root)
     assert all(len(shorts) == 1 for shorts in letters.values()), letters

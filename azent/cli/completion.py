@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from azent.cli.polite import polite
+from azent.settings import COMPLETING
 
-VARIABLE = "_AZENT_COMPLETE"  # set by the shells' scripts when they ask what could follow
 EXAMPLES = """Examples:
 
 azent completion bash >> ~/.bashrc
@@ -36,16 +36,6 @@ def command(shell: Annotated[Shell, typer.Argument(help="The shell to print it f
 
     print(
         completion.get_completion_script(  # type: ignore[attr-defined]  # not marked as exported
-            prog_name="azent", complete_var=VARIABLE, shell=shell.value
+            prog_name="azent", complete_var=COMPLETING, shell=shell.value
         )
     )
-
-
-def prepare() -> None:
-    """Get ready to tell a shell what could follow, where one asks."""
-    from azent.settings import variable
-
-    if variable(VARIABLE) is not None:
-        from typer import completion
-
-        completion.completion_init()  # type: ignore[attr-defined]  # not marked as exported

@@ -20,6 +20,12 @@ from azent.cli.polite import polite
 from azent.cli.visible import encodable, visible
 from azent.errors import AzentError
 
+EXAMPLES = """Examples:
+
+azent doctor
+
+azent doctor -m qwen2.5-coder:1.5b --json
+"""
 Level = Literal["ok", "note", "bad"]
 MARKS = {"ok": "✓", "note": "!", "bad": "✗"}
 ROUND_TRIP_SECONDS = 180.0

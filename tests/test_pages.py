@@ -22,9 +22,13 @@ from tests.scripted_ollama import NO_TOOL, ScriptedOllama
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+GUIDES = ("agents", "command-line", "models", "prompts", "safety", "tools")
 PAGES = [
     ROOT / "README.md",
-    *(DOCS / f"{name}.md" for name in ("command-line", "models", "prompts", "safety", "tools")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("agents", "command-line", "models", "prompts", "safety", "tools")
+    ),
 ]
 ELSEWHERE = {  # other guides, and the tests that run their code
     "conversations": "test_conversations_page.py",
@@ -40,6 +44,8 @@ RULES = {  # what the model calls, by a word of the question and a function that
     ("2123", "calculate"): '{"expression": "(2123 + 2321) * 312"}',
     ("2123", "add"): '{"a": 2123, "b": 2321}',
     ("17 * 23", "calculate"): '{"expression": "17 * 23"}',
+    ("Oslo or in Rome", "temperature"): '{"city": "Oslo"}',
+    ("123.45", "ask_clerk"): '{"question": "How much is 123.45 USD in EUR?"}',
     ("London", "get_weather"): '{"location": "London, UK"}',
     ("123.45", "currency_calculator"): '{"base_amount": 123.45}',
     ("double room", "find_room"): '{"beds": 2}',

@@ -69,7 +69,7 @@ _HOMES = {
         "Usage",
         "Warning",
     ),
-    "models": ("Scripted", "open_model"),
+    "models": ("Model", "Scripted", "open_model"),
     "models.cached": ("Cached", "Recorded"),
     "prompted": ("prompt_function",),
     "reflect": ("summary",),
@@ -101,6 +101,7 @@ __all__ = [
     "Correction",
     "Delta",
     "End",
+    "Model",
     "ModelError",
     "ModelNotFound",
     "ModelRefused",
@@ -212,7 +213,7 @@ if TYPE_CHECKING:
         Usage,
         Warning,
     )
-    from azent.models import Scripted, open_model
+    from azent.models import Model, Scripted, open_model
     from azent.models.cached import Cached, Recorded
     from azent.prompted import prompt_function
     from azent.reflect import summary

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import itertools
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -83,7 +84,7 @@ def _module(place: str) -> ModuleType:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ToolsFileError(f"there is no file {path}", "Name a Python file of functions.")
-    name = f"{IN_A_FILE}{path.stem}"
+    name = _free_name(f"{IN_A_FILE}{path.stem}")
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise ToolsFileError(f"{path} is not a Python file", "A file of tools ends in .py.")
@@ -96,6 +97,12 @@ def _from_file(path: Path) -> ModuleType:
     finally:
         sys.path.pop(0)
     return module
+
+
+def _free_name(name: str) -> str:
+    """A module name that no other load has: the functions of that one still look theirs up."""
+    numbered = (f"{name}_{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain([name], numbered) if each not in sys.modules)
 
 
 @contextmanager

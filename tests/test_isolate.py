@@ -168,6 +168,21 @@ def test_a_tools_file_is_found_by_its_path(tmp_path: Path) -> None:
     assert result.value.b != os.getpid()
 
 
+def test_files_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    loaded = []
+    for name in ("one", "two", "one"):
+        file = tmp_path / name / "tools.py"
+        file.parent.mkdir(exist_ok=True)
+        code = (
+            f"import azent\n@azent.tool(isolate=True)\ndef which() -> str:\n    return {name!r}\n"
+        )
+        file.write_text(code)
+        loaded += load_tools(str(file))
+    toolboxes = [azent.Toolbox([function]) for function in loaded]
+    ran = [toolbox.run([azent.Call("which", {})])[0].text for toolbox in toolboxes]
+    assert ran == ["one", "two", "one"]
+
+
 SCRIPT = """
 import dataclasses
 import azent

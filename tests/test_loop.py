@@ -370,9 +370,9 @@ def test_an_agent_is_a_function_of_another(events: Way) -> None:
         return a + b
 
     inner = azent.Agent(azent.Scripted(calling(("add", '{"a": 2, "b": 3}')), NONE, "5"), [add])
-    helper = inner.as_tool(name="count", description="Ask one who can count.")
+    counting = inner.as_tool(name="count", description="Ask one who can count.")
     outer = azent.Agent(
-        azent.Scripted(calling(("count", '{"question": "2 + 3?"}')), NONE, "It is 5."), [helper]
+        azent.Scripted(calling(("count", '{"question": "2 + 3?"}')), NONE, "It is 5."), [counting]
     )
     answer = answer_of(events(outer, "How much is 2 + 3?"))
     assert (answer.text, answer.results[0].text) == ("It is 5.", "5")

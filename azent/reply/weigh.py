@@ -27,11 +27,16 @@ _AGAIN = "Write the call as one JSON object, with quotes and backslashes in stri
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to read a stretch of text: its checked calls, and what it costs."""
+    """One way to read a stretch of text: its checked calls, and what it costs.
+
+    `reading` and `shape` are what it was made of, where it was a value.
+    """
 
     calls: tuple[Call, ...]
     cost: int
     bent: tuple[str, ...]
+    reading: Reading | None = None
+    shape: Shape | None = None
 
     @property
     def legal(self) -> bool:
@@ -82,9 +87,9 @@ def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:
     options = []
     for reading in found:
         shaper = Shaper(terms.specs, reading.unclosed, cut=True)
-        options.append(
-            option([shaper.call(name, reading.value)], terms, reading.cost, reading.bent)
-        )
+        call = shaper.call(name, reading.value)
+        made = option([call], terms, reading.cost, reading.bent)
+        options.append(replace(made, reading=reading))
     return _block(weighed(options), found[0], text)
 
 
@@ -103,11 +108,12 @@ def protocol(text: str, at: int, terms: Terms) -> Block | None:
     if shapes[0] is None:
         return _no_call(text, at, found[0], terms)
     options = [
-        option(shape.calls, terms, reading.cost, [*reading.bent, *shape.bent])
+        _shaped(shape, reading, terms)
         for shape, reading in zip(shapes, found, strict=True)
         if shape is not None
     ]
-    return _with_shape(_block(weighed(options), found[0], text), shapes[0], found[0])
+    chosen = weighed(options)
+    return _with_shape(_block(chosen, found[0], text), chosen or options[0])
 
 
 def broken(fault: Fault, begin: int, name: str = "") -> Problem:
@@ -141,13 +147,19 @@ def _ran_out(reading: Reading, text: str) -> bool:
     return not reading.ended and reading.end >= len(text)
 
 
+def _shaped(shape: Shape, reading: Reading, terms: Terms) -> Option:
+    made = option(shape.calls, terms, reading.cost, [*reading.bent, *shape.bent])
+    return replace(made, reading=reading, shape=shape)
+
+
 def _shape(reading: Reading, text: str, terms: Terms) -> Shape | None:
     cut = reading.cut or (terms.cut and _ran_out(reading, text))
     shaper = Shaper(terms.specs, reading.unclosed, cut=cut)
     return shaper.shape(reading.value)
 
 
-def _block(chosen: Option | None, reading: Reading, text: str) -> Block:
+def _block(chosen: Option | None, first: Reading, text: str) -> Block:
+    reading = (chosen and chosen.reading) or first
     if chosen is None:
         message = "The call can be read in two ways; quotes and backslashes in it must be escaped."
         return Block(reading.end, problem=Problem("malformed", message))
@@ -157,8 +169,10 @@ def _block(chosen: Option | None, reading: Reading, text: str) -> Block:
     return Block(reading.end, chosen.calls, repairs=tuple(told), open=_ran_out(reading, text))
 
 
-def _with_shape(block: Block, shape: Shape, reading: Reading) -> Block:
-    problem = block.problem
+def _with_shape(block: Block, chosen: Option) -> Block:
+    problem, shape, reading = block.problem, chosen.shape, chosen.reading
+    if shape is None or reading is None:
+        return block
     cut_short = shape.broken == "truncated" or (reading.cut and _all_legal(block))
     if cut_short and problem is None:
         problem = truncated()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from azent.messages import Call
 from azent.reply.found import Block, Terms
@@ -60,7 +61,8 @@ def _inline(name: str, action: re.Match[str], terms: Terms) -> Block | None:
     inline = _INLINE.match(name)
     if inline is None or not resolved_tool(inline.group("name"), terms.specs):
         return None
-    chosen = option([Call(inline.group("name"), inline.group("given"))], terms)  # type: ignore[arg-type]
+    given: Any = inline.group("given")  # a bare value: `checked` finds the argument it is for
+    chosen = option([Call(inline.group("name"), given)], terms)
     return Block(action.end(), chosen.calls, repairs=chosen.bent)
 
 
@@ -89,8 +91,8 @@ def _with_input(text: str, at: int, name: str, terms: Terms) -> Block:
 
 
 def _bound(name: str, given: str, terms: Terms) -> Block:
-    raw = {} if given.casefold() in ("", "none", "{}", "null") else given
-    chosen = option([Call(name, raw)], terms)  # type: ignore[arg-type]
+    raw: Any = {} if given.casefold() in ("", "none", "{}", "null") else given
+    chosen = option([Call(name, raw)], terms)
     return Block(0, chosen.calls, repairs=chosen.bent)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +54,7 @@ def nobody(progress: Progress, event: Said) -> None:
 def run_batch(
     questions: str | Path,
     answers: str | Path,
-    agents: Agent | Sequence[Agent] | Sequence[Lane],
+    agents: Agent | Iterable[Agent | Lane],
     *,
     parallel: int | None = None,
     most: int = MOST,

@@ -19,7 +19,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from azent.chain.step import Prompt, Step, astream, parameters, shown_as, step_of, stream
+from azent.agent import Agent
+from azent.chain.step import Prompt, Step, astream, parameters, step_of, stream
 from azent.errors import UsageError
 from azent.messages import Answer, Chunk, Event, Usage
 from azent.nesting import one_deeper
@@ -107,7 +108,8 @@ class Chain:
                 return self.run(*given, **named)
 
         first = self.steps[0]
-        functools.update_wrapper(run, shown_as(first), updated=())  # its types are found from there
+        if not isinstance(first.does, Agent):
+            functools.update_wrapper(run, first.does, updated=())  # its types are found from there
         # Without what it returns: that is for the last step to say.
         run.__signature__ = inspect.Signature(list(parameters(first).values()))  # type: ignore[attr-defined]  # inspect looks for it
         said = description or f"Runs {', then '.join(step.name for step in self.steps)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from azent.prompt import Text, blanks_of, fill, read_text
 from azent.results import text_of
 from azent.tools import Tool
 
+QUESTION = inspect.Parameter("question", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
 HINT = "A step is a prompt's text or Path, a function, a model, an agent, or a chain."
 
 
@@ -108,21 +109,11 @@ async def astream(
 
 
 def parameters(step: Step) -> dict[str, inspect.Parameter]:
-    """What can be given to a step by name; a builtin that does not say so has one parameter."""
-    try:
-        return dict(inspect.signature(shown_as(step)).parameters)
-    except ValueError:
-        return dict(inspect.signature(ask).parameters)
-
-
-def shown_as(step: Step) -> Callable[..., Any]:
-    """The function whose parameters a step has."""
-    return ask if isinstance(step.does, Agent) else step.does
-
-
-def ask(question: str) -> str:
-    """What an agent is like, as a function."""
-    raise NotImplementedError
+    """What can be given to a step by name; an agent, or a builtin that says nothing, is asked."""
+    if not isinstance(step.does, Agent):
+        with suppress(ValueError):
+            return dict(inspect.signature(step.does).parameters)
+    return {"question": QUESTION}
 
 
 def _question(given: tuple[Any, ...]) -> str:

@@ -5,7 +5,7 @@
 The model is scripted and takes a fixed time, so that all else is azent's own. The speed-up is the
 rate with so many questions at once against the rate with one, in the same run; the goal is 0.8 of
 the ideal at 8. With --memory, 100,000 questions are asked, and what the process holds after them is
-compared with what it held after the first 10,000; the goal is 32 MB more at most, most of which are
+compared with what it held after the first 10,000; the goal is 16 MB more at most, most of which are
 the ids. With --dask, the speed-up is measured on clusters of 1, 2, 4 and 8 worker processes too,
 with the same goal. The exit code says whether the goals were met.
 """
@@ -35,7 +35,7 @@ CLUSTER_LATENCY = 0.5  # seconds; shorter, and eight processes on two cores meas
 CLUSTER_QUESTIONS = 12  # for each worker process
 GOAL = 0.8  # of the ideal speed-up
 MANY = 100_000
-MOST_MEGABYTES = 32.0
+MOST_MEGABYTES = 16.0
 
 
 class Fixed:

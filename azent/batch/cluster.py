@@ -14,8 +14,7 @@ from concurrent.futures import CancelledError
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
-from azent.answered import answer_json
-from azent.batch.lane import Lane
+from azent.batch.lane import AskOne, Lane, asking
 from azent.batch.pace import Pace
 from azent.errors import ModelUnreachable, UsageError
 from azent.execute.elsewhere import check_sendable
@@ -94,14 +93,14 @@ def _answer_there(payload: bytes, question: str) -> tuple[str, dict[str, Any], E
     from distributed import get_worker
 
     try:
-        return get_worker().address, answer_json(_agent(payload).ask(question)), None
+        return get_worker().address, dict(_asking(payload)(question)), None
     except Exception as error:
         return get_worker().address, {}, error
 
 
 @functools.lru_cache(maxsize=2)
-def _agent(payload: bytes) -> Agent:
+def _asking(payload: bytes) -> AskOne:
     import cloudpickle
 
     make_agent: MakeAgent = cloudpickle.loads(payload)
-    return make_agent()
+    return asking(make_agent())

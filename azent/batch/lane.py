@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from azent import prompt
+from azent.agent import Agent
+from azent.answered import answer_json
 from azent.batch.pace import Pace
+from azent.drive import Approve
 
 FIRST_PAUSE = 1.0  # seconds before a server that went away is tried again, then twice that
 LONGEST_PAUSE = 30.0
 
 AskOne: TypeAlias = Callable[[str], Mapping[str, Any]]  # a question in, its record out
+
+
+def asking(agent: Agent, approve: Approve | None = None) -> AskOne:
+    """What asks an agent, with the prompt set as it is now: one batch, one prompt."""
+    fixed = copy.copy(agent)
+    fixed.prompts = prompt.load(agent.prompts, agent.model.name)
+    return lambda question: answer_json(fixed.ask(question, approve=approve))
 
 
 class Lane:

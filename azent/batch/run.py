@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
-from azent.answered import answer_json
 from azent.arguments import at_least
 from azent.batch.answers import Answers
-from azent.batch.lane import Lane
+from azent.batch.lane import Lane, asking
 from azent.batch.pace import Pace
 from azent.batch.questions import BadLine, Item, read_questions
 from azent.batch.work import PATIENCE, TRIES, Outcome, Said, ask_all
@@ -98,7 +97,7 @@ def _lanes(
     lanes = [
         each
         if isinstance(each, Lane)
-        else Lane(_name(each), _asking(each, approve), Pace(most, fixed))
+        else Lane(_name(each), asking(each, approve), Pace(most, fixed))
         for each in agents
     ]
     if not lanes:
@@ -110,10 +109,6 @@ def _name(agent: Agent) -> str:
     """What the user knows a server by."""
     place = getattr(agent.model, "host", None) or getattr(agent.model, "url", None)
     return f"{agent.model.name} at {place}" if place else agent.model.name
-
-
-def _asking(agent: Agent, approve: Approve | None) -> Callable[[str], dict[str, Any]]:
-    return lambda question: answer_json(agent.ask(question, approve=approve))
 
 
 def _unanswered(items: Iterable[Item | BadLine], file: Answers) -> Iterator[Item | BadLine]:

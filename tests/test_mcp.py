@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import shlex
+import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -91,9 +94,42 @@ def test_the_official_client_over_standard_input_and_output() -> None:
     asyncio.run(within(mcp.Client(target), look_around))
 
 
+def test_what_tools_print_does_not_reach_the_wire() -> None:
+    python, *arguments = shlex.split(COMMAND)
+    said = [
+        {"method": "initialize", "id": 1, "params": HELLO},
+        {"method": "notifications/initialized"},
+        {"method": "tools/call", "id": 2, "params": {"name": "add", "arguments": {"a": 1}}},
+    ]
+    process = subprocess.Popen(
+        [python, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **ENV},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for each in said:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **each}).encode() + b"\n")
+    process.stdin.flush()
+    answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+    out, err = process.communicate(timeout=20)
+    assert answers[1]["result"]["content"][0]["text"] == "2"
+    assert out == b""
+    assert b"not part of the protocol" in err
+
+
 def test_the_official_client_over_http() -> None:
     with serving_http(http_app(azent.Toolbox(TOOLS))) as url:
         asyncio.run(within(mcp.Client(url), look_around))
+
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
 
 
 async def within(client: mcp.Client, look: Callable[[mcp.Client], Awaitable[None]]) -> None:

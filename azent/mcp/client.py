@@ -80,10 +80,11 @@ class Connection:
         self._report = report
         self._restarts = RESTARTS
         self._session: _Session | None = None
+        self._loop = background_loop()
 
     def __enter__(self) -> Self:
         """Start the server and ask for its tools. Raises ToolServerError."""
-        _waited_for(self._open())
+        self._begun(self._open()).result()
         return self
 
     def __exit__(
@@ -92,10 +93,10 @@ class Connection:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _waited_for(self._close())
+        self._begun(self._close()).result()
 
     async def __aenter__(self) -> Self:
-        await _awaited(self._open())
+        await self._awaited(self._open())
         return self
 
     async def __aexit__(
@@ -104,7 +105,7 @@ class Connection:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await _awaited(self._close())
+        await self._awaited(self._close())
 
     async def _open(self) -> None:
         self._session = await _Session.opened(self._target, self.address, self._timeout)
@@ -117,6 +118,13 @@ class Connection:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    def _begun(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+        """Begin something on the loop that the session lives on."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    async def _awaited(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return await asyncio.wrap_future(self._begun(coroutine))
 
     # ---- tools -----------------------------------------------------------------------------------
 
@@ -138,7 +146,7 @@ class Connection:
 
     def _function(self, tool: str, readonly: bool) -> Callable[..., Any]:
         async def call(**arguments: Any) -> str:
-            return str(await _awaited(self._call(tool, arguments, again=readonly)))
+            return str(await self._awaited(self._call(tool, arguments, again=readonly)))
 
         return call
 
@@ -259,15 +267,3 @@ def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__
-
-
-def _begun(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
-    return asyncio.run_coroutine_threadsafe(coroutine, background_loop())
-
-
-def _waited_for(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return _begun(coroutine).result()
-
-
-async def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return await asyncio.wrap_future(_begun(coroutine))

@@ -7,7 +7,9 @@ does not run: there is no person here to ask.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Container
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +47,8 @@ def http_app(toolbox: Toolbox, *, allow_all: bool = False, guarded: bool = False
 
 async def _serve_stdio(server: Server[Any]) -> None:
     async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        with redirect_stdout(sys.stderr):  # what tools print must not wait for the wire's return
+            await server.run(reading, writing, server.create_initialization_options())
 
 
 def mcp_server(toolbox: Toolbox, *, allow_all: bool = False) -> Server[Any]:

@@ -25,10 +25,7 @@ DOCS = ROOT / "docs"
 GUIDES = ("agents", "command-line", "models", "prompts", "safety", "tools")
 PAGES = [
     ROOT / "README.md",
-    *(
-        DOCS / f"{name}.md"
-        for name in ("agents", "command-line", "models", "prompts", "safety", "tools")
-    ),
+    *(DOCS / f"{name}.md" for name in GUIDES),
 ]
 ELSEWHERE = {  # other guides, and the tests that run their code
     "conversations": "test_conversations_page.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from azent import settings
 from azent.cli import app
 from azent.cli.table import table
 from tests.scripted_ollama import Fail, Say, ScriptedOllama
@@ -110,6 +112,19 @@ def test_what_models_write_is_shown_and_not_obeyed() -> None:
     with ScriptedOllama("\x1b[2J\x07[red]hi[/red] \u202eabc") as server:
         run = azent("ask", "Hi", "-m", "scripted", "--no-tools", server=server)
     assert run.stdout == "␛[2J␇[red]hi[/red] \\u202eabc\n"
+
+
+@pytest.mark.parametrize(("changed", "named"), [(False, False), (True, True)])
+def test_a_prompt_set_of_the_folder_is_named_unless_it_is_azents_own(
+    changed: bool, named: bool
+) -> None:
+    shutil.copytree(settings.own_prompts() / "default", "prompts/default")
+    if changed:
+        Path("prompts/default/answer.txt").write_text("Answer in rhymes.")
+    with ScriptedOllama("Hi.") as server:
+        run = azent("ask", "Hi", "-m", "scripted", "--no-tools", server=server)
+    assert run.exit_code == 0
+    assert ("using the prompt set in" in run.stderr) == named
 
 
 # ---- doctor --------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from azent.cli.screen import complete
+from azent.cli.answer import complete
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.terminal import Terminal
 

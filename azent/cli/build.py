@@ -109,13 +109,24 @@ def prompts_from(name: str | None, model: str) -> PromptSet:
 
     Not so azent's own, in a checkout of azent.
     """
-    from azent import prompt, settings
+    from azent import prompt
 
     found = prompt.load(name, model)
-    local = found.folder is not None and found.folder.parent == Path("prompts")
-    if local and Path("prompts").resolve() != settings.own_prompts().resolve():
-        say(f"using the prompt set in {found.folder}")
+    folder = found.folder
+    if folder and folder.parent == Path("prompts") and not _is_own(folder):
+        say(f"using the prompt set in {folder}")
     return found
+
+
+def _is_own(folder: Path) -> bool:
+    """Is a set one that azent brings, word by word, as in a checkout of azent?"""
+    from azent import settings
+
+    return _texts(folder) == _texts(settings.own_prompts() / folder.name)
+
+
+def _texts(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.glob("*.*")}
 
 
 def functions_from(sources: list[str] | None, none: bool) -> list[Any]:

@@ -29,7 +29,7 @@ azent doctor -m qwen2.5-coder:1.5b --json
 Level = Literal["ok", "note", "bad"]
 MARKS = {"ok": "✓", "note": "!", "bad": "✗"}
 ROUND_TRIP_SECONDS = 180.0
-FETCH = "Fetch it with `azent models pull gguf:NAME`, or name a model with -m."
+FETCH = "Fetch it with `azent models pull {}`, or name a model with -m."
 
 if TYPE_CHECKING:
     from azent.messages import Usage
@@ -158,8 +158,9 @@ def _call(given: Mapping[str, Any]) -> Finding:
 
     began = time.monotonic()
     try:
-        if _would_fetch(given):
-            return Finding("a call", "note", "not tried: it would fetch the embedded model", FETCH)
+        if address := _would_fetch(given):
+            said = "not tried: it would fetch the embedded model"
+            return Finding("a call", "note", said, FETCH.format(address))
         agent = Agent(model_from(given, quiet=True), [double], timeout=ROUND_TRIP_SECONDS)
         answer = agent.ask("Double the number 21 with the function.")
     except AzentError as error:
@@ -171,16 +172,16 @@ def _call(given: Mapping[str, Any]) -> Finding:
     return Finding("a call", "note", f"{found}, calls made: {made}", "Try a larger model.")
 
 
-def _would_fetch(given: Mapping[str, Any]) -> bool:
-    """Is the model to be asked one that azent runs by itself, and has not fetched yet?"""
+def _would_fetch(given: Mapping[str, Any]) -> str | None:
+    """The address of the model to be asked, if azent runs it by itself and has not fetched it."""
     from azent.models.choose import choose
     from azent.models.fetch import MODELS, path_of
 
     if given["profiles"] or given["profile"]:
-        return False
+        return None
     address = given["model"] or choose(given["host"]).address
     file = MODELS.get(address.removeprefix("gguf:")) if address.startswith("gguf:") else None
-    return file is not None and not path_of(file).exists()
+    return address if file is not None and not path_of(file).exists() else None
 
 
 def _timings(usage: Usage) -> str:

@@ -42,6 +42,8 @@ def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
         fields = ("name", "created", "updated", "turns", "question")
         print(json.dumps([{name: getattr(each, name) for name in fields} for each in listed]))
         return
+    if not listed:
+        say("no conversation is kept yet", 'Keep one: azent ask --session NAME "..."')
     width = max((len(each.name) for each in listed), default=0)
     for each in listed:
         used = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")

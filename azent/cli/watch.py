@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from azent.cli.answer import answer_on
 from azent.cli.pace import Overheard, Pace, must_load
-from azent.cli.screen import AnswerText, Screen
+from azent.cli.screen import screen_on
 from azent.cli.show import call_line, result_line, usage_line
 from azent.messages import (
     Answer,
@@ -45,18 +47,18 @@ class Watcher:
         self.quiet = quiet
         self.verbose = verbose
         self.prompts = prompts
-        self._screen = Screen()
+        self._screen = screen_on(sys.stderr)
         self._pace = Pace()
         if self._screen.is_live and not quiet:
             self._pace.loading = must_load(agent.model)
         agent.model = Overheard(agent.model, self._pace, self._sent)
-        self._answer = AnswerText()
+        self._answer = answer_on(sys.stdout)
         self._running: dict[str, float] = {}
         self._known: tuple[Any, ...] = ()
 
     def follow(self, events: Generator[Event, None, None]) -> None:
         """Show events to their end; they are closed whatever happens."""
-        self._answer = AnswerText()
+        self._answer = answer_on(sys.stdout)
         with closing(events):
             for event in events:
                 self.show(event)

@@ -96,7 +96,7 @@ def test_the_official_client_over_standard_input_and_output() -> None:
 
 def test_what_tools_print_does_not_reach_the_wire() -> None:
     python, *arguments = shlex.split(COMMAND)
-    said = [
+    said: list[dict[str, Any]] = [
         {"method": "initialize", "id": 1, "params": HELLO},
         {"method": "notifications/initialized"},
         {"method": "tools/call", "id": 2, "params": {"name": "add", "arguments": {"a": 1}}},

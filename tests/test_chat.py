@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import azent
 from azent.cli import app
+from azent.cli.conversation import Conversation
+from azent.log import turns
 from azent.store import Store
 from tests.scripted_ollama import Fail, Item, Say, ScriptedOllama
 from tests.terminal import Terminal
@@ -143,6 +146,20 @@ def test_nobody_can_be_asked_in_a_pipe() -> None:
     with ScriptedOllama(WIPE, "Not done.") as server:
         run = chat(server, "Wipe it\n", "-t", "tools.py")
     assert "not run, for want of a person to ask" in run.stderr
+
+
+def test_what_is_forgotten_is_the_stopped_question_alone() -> None:
+    model = azent.Scripted("One.", ["half", "of", "it"])
+    agent = azent.Agent(model)
+    conversation = Conversation(azent.Session("work"), Store())
+    assert [*conversation.ask(agent, "First", lambda call: False)]
+    for pieces in (0, 2):  # stopped before anything was kept of it, and after
+        events = conversation.ask(agent, "Second", lambda call: False)
+        for _ in range(pieces):
+            next(events)
+        events.close()
+        conversation.forget_unfinished()
+        assert [turn[0] for turn in turns(conversation.log)] == [azent.Question("First")]
 
 
 # ---- at a keyboard -------------------------------------------------------------------------------

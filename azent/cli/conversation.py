@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ class Conversation:
         self.session = session
         self.store = store
         self._log: Log = ()
+        self._before = 0
 
     @property
     def log(self) -> Log:
@@ -38,17 +40,21 @@ class Conversation:
         self, agent: Agent, question: str, approve: Callable[[Call], Any]
     ) -> Generator[Event, None, None]:
         """The events of a question."""
+        self._before = len(turns(self.log))
         if self.session:
-            yield from agent.stream(question, session=self.session, approve=approve)
-            return
-        for event in agent.stream(question, self._log, approve=approve):
-            if isinstance(event, Answer):
-                self._log = event.log
-            yield event
+            return agent.stream(question, session=self.session, approve=approve)
+        return self._remembered(agent.stream(question, self._log, approve=approve))
+
+    def _remembered(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        with closing(events):
+            for event in events:
+                if isinstance(event, Answer):
+                    self._log = event.log
+                yield event
 
     def forget_unfinished(self) -> None:
-        """Take back a question that was stopped. In memory there is nothing of it."""
-        if self.session and self.log:
+        """Take back the question that was stopped, where anything of it was kept."""
+        if self.session and len(turns(self.log)) > self._before:
             self.store.undo(self.session.name)
 
     def undo(self) -> str:

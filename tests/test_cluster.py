@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from azent.messages import Delta, End, Request
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.serving import calls_text
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
 
 

@@ -198,6 +198,7 @@ def test_no_steps() -> None:
         (Chain("$a $b"), ("x",), {}, azent.PromptError, r"nothing fills \$b"),
         (Chain("$a") | shout, (), {"c": 1}, azent.UsageError, "'c'"),
         (Chain(shout) | "no blank", ("a",), {}, azent.PromptError, "no blank is left for 'A'"),
+        (Chain(shout) | "qwen3:8b", ("a",), {}, azent.PromptError, "no blank is left"),
         (Chain(shout), (), {}, TypeError, "text"),
         (Chain(int), ("x",), {}, ValueError, "invalid"),
     ],

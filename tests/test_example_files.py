@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,11 @@ def is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
+def typed(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    """What a person types."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
 # ---- with scripted models ------------------------------------------------------------------------
 
 
@@ -118,6 +124,41 @@ def test_two_agents_talk_until_one_ends_it(capsys: pytest.CaptureFixture[str]) -
     assert "{'role': 'user', 'content': 'I am ready. Ask me.'}" in said
 
 
+def test_one_is_offered_a_function_and_another_runs_it() -> None:
+    given = {"base_amount": 123.45, "base_currency": "USD", "quote_currency": "EUR"}
+    model = Scripted(
+        calls_text(("ask_clerk", {"question": "123.45 USD in EUR?"})),
+        calls_text(("currency_calculator", given)),
+        "112.23 EUR.",
+        "It is 112.23 euros.",
+    )
+    answer = example("two_agents").team(model).ask("How much is 123.45 USD in EUR?")
+    assert (answer.text, answer.results[0].text) == ("It is 112.23 euros.", "112.23 EUR.")
+    clerk = answer.results[0].value
+    assert [result.text for result in clerk.results] == ["112.23 EUR"]
+
+
+@pytest.mark.parametrize(
+    ("said", "paid"),
+    [
+        (["y", ""], "paid 20.00 euros to Kim"),
+        (["15", ""], "paid 15.00 euros to Kim"),
+        (["that is too much", ""], None),
+        (["", ""], None),
+    ],
+)
+def test_a_person_has_the_last_word(
+    said: list[str], paid: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, *said)
+    consent = example("consent")
+    model = Scripted(calls_text(("pay", {"name": "Kim", "euros": 20.0})), "Done.")
+    answer = consent.converse(azent.Agent(model, [consent.pay]), "Pay Kim 20 euros")
+    assert sys.stdin.read() == ""
+    done = [result.text for result in answer.results if result.ok]
+    assert done == [] if paid is None else done[0].endswith(paid)
+
+
 @pytest.mark.parametrize(
     ("approval", "said", "result"),
     [("never", [], "1.00 EUR"), ("tool", [], "1.00 EUR"), ("always", ["y"], "1.00 EUR")],
@@ -125,23 +166,16 @@ def test_two_agents_talk_until_one_ends_it(capsys: pytest.CaptureFixture[str]) -
 def test_when_a_person_is_asked(
     approval: str, said: list[str], result: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-    answers = iter(said)
-
-    def person(question: str) -> str:
-        asked.append(question)
-        return next(answers)
-
-    monkeypatch.setattr("builtins.input", person)
+    typed(monkeypatch, *said)
     given = {"base_amount": 1.1, "base_currency": "USD"}
     model = Scripted(calls_text(("currency_calculator", given)), "One euro.")
     answer = example("human_input").main(model, approval)
     assert answer.results[0].text == result
-    assert len(asked) == len(said)
+    assert sys.stdin.read() == ""
 
 
 def test_a_person_says_no(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("builtins.input", lambda question: "n")
+    typed(monkeypatch, "n")
     model = Scripted(calls_text(("currency_calculator", {"base_amount": 1.0})), "Then not.")
     answer = example("human_input").main(model, "always")
     assert (answer.stopped, answer.results[0].ok) == ("refused", False)

@@ -59,7 +59,8 @@ class Prompt:
         left = (name for name in self.blanks if name not in blanks)
         if name := next(left, None):
             return name
-        raise PromptError(f"{self.text.source}: no blank is left for {text_of(value, 80)!r}")
+        hint = "A text is a prompt; a model is an open one: azent.open_model(...)."
+        raise PromptError(f"{self.text.source}: no blank is left for {text_of(value, 80)!r}", hint)
 
 
 def step_of(thing: object) -> Step:

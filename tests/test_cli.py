@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from azent import settings
 from azent.cli import app
+from azent.cli.printed import json_text
 from azent.cli.table import table
 from tests.scripted_ollama import Fail, Say, ScriptedOllama
 
@@ -260,6 +261,16 @@ def test_an_option_means_the_same_everywhere() -> None:
 
     gather(root)
     assert all(len(shorts) == 1 for shorts in letters.values()), letters
+
+
+# ---- JSON ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "ascii", None])
+@pytest.mark.parametrize("text", ["plain", "北京", "\x81 é", "\ud800", 'a "quote"'])
+def test_json_is_valid_in_any_encoding(encoding: str | None, text: str) -> None:
+    made = json_text({"text": text}, encoding)
+    assert json.loads(made.encode(encoding or "utf-8").decode(encoding or "utf-8"))["text"] == text
 
 
 # ---- tables --------------------------------------------------------------------------------------

@@ -86,23 +86,24 @@ def command(
         mute = quiet or as_json or as_jsonl
         agent = agent_from(values, more=more, no_tools=no_tools, quiet=mute)
         if as_json or as_jsonl:
-            _print_json(agent.stream(words, **how), each=as_jsonl)
+            _print_events(agent.stream(words, **how), each=as_jsonl)
         else:
             _show(agent, words, how, looks)
 
 
-def _print_json(events: Generator[Event, None, None], *, each: bool) -> None:
+def _print_events(events: Generator[Event, None, None], *, each: bool) -> None:
     """The answer as one object, or each event as one."""
     from azent.answered import answer_json
-    from azent.cli.show import as_line, event_json
+    from azent.cli.printed import print_json
+    from azent.cli.show import event_json
     from azent.messages import Answer
 
     with closing(events):
         for event in events:
             if each:
-                print(as_line(event_json(event), sys.stdout.encoding), flush=True)
+                print_json(event_json(event))
             elif isinstance(event, Answer):
-                print(as_line(answer_json(event), sys.stdout.encoding))
+                print_json(answer_json(event))
 
 
 def _show(agent: Agent, words: str | None, how: dict[str, Any], looks: dict[str, bool]) -> None:

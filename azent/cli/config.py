@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from azent.cli import options
 from azent.cli.polite import polite
+from azent.cli.printed import print_json
 from azent.cli.table import print_table
 
 app = typer.Typer(
@@ -24,7 +23,7 @@ def show_config(as_json: options.AsJson = False) -> None:
     values = resolved()
     if as_json:
         rows = {n: {"value": masked(n, v.value), "source": v.source} for n, v in values.items()}
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_json(rows, indent=2)
         return
     lines = [(name, masked(name, v.value) or "-", v.source) for name, v in values.items()]
     print_table(("setting", "value", "from"), lines)

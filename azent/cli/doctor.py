@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -17,6 +16,7 @@ import typer
 from azent.cli import options
 from azent.cli.build import model_from, settings_from
 from azent.cli.polite import polite
+from azent.cli.printed import print_json
 from azent.cli.visible import encodable, visible
 from azent.errors import AzentError
 
@@ -60,7 +60,7 @@ def command(
         if not as_json:
             _print(finding)
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
+        print_json([asdict(finding) for finding in findings], indent=2)
     if any(finding.level == "bad" for finding in findings):
         raise typer.Exit(1)
 

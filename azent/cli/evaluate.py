@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
+from azent.cli.printed import print_json
 from azent.cli.visible import visible
 from azent.errors import UsageError
 
@@ -217,7 +217,7 @@ def _show(mine: Sequence[Row], found: Sequence[Verdict], as_json: bool) -> None:
     from azent.evaluate import as_json as plain
 
     if as_json:
-        print(json.dumps(plain(mine, found), ensure_ascii=False))
+        print_json(plain(mine, found))
         return
     _print_table(mine)
     for verdict in found:

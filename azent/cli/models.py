@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from azent.cli import options
 from azent.cli.polite import polite, say
+from azent.cli.printed import print_json
 from azent.cli.table import print_table
 from azent.errors import ModelUnreachable
 
@@ -25,7 +25,7 @@ def list_models(
     """List models: size, context, native tools or not, and the prompt set that suits each."""
     rows = [*_of_server(host), *_embedded()]
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_json(rows, indent=2)
         return
     headings = ("model", "size", "context", "native tools", "prompt set", "where")
     print_table(headings, [_cells(row) for row in rows])

@@ -15,6 +15,7 @@ import typer
 from azent import settings
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
+from azent.cli.printed import print_json
 from azent.cli.visible import visible
 from azent.errors import PromptError, UsageError
 
@@ -144,7 +145,7 @@ def render(
     tokens = _counted(messages, schema, values) if exact else _estimated(messages)
     if as_json:
         counted = {"tokens": tokens, "exact": exact}
-        print(json.dumps({"messages": messages, "format": schema, **counted}, ensure_ascii=False))
+        print_json({"messages": messages, "format": schema, **counted})
         return
     for message in messages:
         print(visible(f"--- {message['role']}\n{message['content']}"))

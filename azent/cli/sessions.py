@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from azent.cli.polite import polite, say
+from azent.cli.printed import print_json
 from azent.cli.visible import visible
 from azent.errors import UsageError
 
@@ -60,7 +61,7 @@ def show_session(name: Name, store: StoreFile = None, as_json: AsJson = False) -
 
     log = opened(store).log(name)
     if as_json:
-        print(json.dumps(chat_of(log), ensure_ascii=False))
+        print_json(chat_of(log))
         return
     for message in log:
         for line in _lines(message):

@@ -100,21 +100,6 @@ def event_json(event: Event) -> dict[str, Any]:
             return {"event": "answer", **answer_json(event)}
 
 
-def as_line(value: Any, encoding: str | None) -> str:
-    """A JSON value on one line, in characters that the encoding has."""
-    return as_text(value, encoding, indent=None)
-
-
-def as_text(value: Any, encoding: str | None, indent: int | None = 2) -> str:
-    """A JSON value as text, in characters that the encoding has: escapes stand for others."""
-    text = json.dumps(value, ensure_ascii=False, default=str, indent=indent)
-    try:
-        text.encode(encoding or "utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, default=str, indent=indent)
-    return text
-
-
 def tool_lines(specs: Iterable[Spec]) -> Iterable[str]:
     """Functions in lines, each with the first line of its description."""
     listed = list(specs)

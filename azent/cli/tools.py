@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from azent.cli.polite import polite, say
+from azent.cli.printed import print_json
 from azent.cli.visible import visible
 from azent.errors import SchemaError, UsageError
 
@@ -30,7 +31,7 @@ def list_tools(source: Source, as_json: AsJson = False) -> None:
 
     box = _toolbox(source)
     if as_json:
-        _print_json([spec["name"] for spec in box.specs.values()])
+        print_json([spec["name"] for spec in box.specs.values()])
         return
     for line in tool_lines(box.specs.values()):
         print(visible(line))
@@ -66,7 +67,7 @@ def check_tools(
 
     findings = lint(_toolbox(source).specs)
     if as_json:
-        _print_json([asdict(finding) for finding in findings])
+        print_json([asdict(finding) for finding in findings], indent=2)
     else:
         for found in findings:
             where = f"{found.tool}.{found.parameter}" if found.parameter else found.tool
@@ -95,7 +96,7 @@ def call_tool(
     (result,) = box.run([Call(name, _object(tool_input))])
     if as_json:
         problem = result.problem.kind if result.problem else None
-        _print_json({"ok": result.ok, "text": result.text, "problem": problem})
+        print_json({"ok": result.ok, "text": result.text, "problem": problem})
     else:
         print(visible(result.text)) if result.ok else say(f"azent: {result.text}")
     if not result.ok:
@@ -117,7 +118,3 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"the input is {text}, not a JSON object", """Such as '{"a": 2}'.""")
     return value
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2))

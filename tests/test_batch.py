@@ -219,6 +219,18 @@ def test_a_file_of_something_else_is_left_alone(files: tuple[Path, Path], text: 
     assert files[1].read_text("utf-8") == text
 
 
+@pytest.mark.parametrize("word", ["ö", "\ud83d", "\u2028", '"'])
+def test_any_text_comes_back(tmp_path: Path, word: str) -> None:
+    source = tmp_path / "q.jsonl"
+    source.write_text(json.dumps({"id": word, "question": "Which?"}), "utf-8")
+    run_batch(source, tmp_path / "a.jsonl", azent.Agent(azent.Scripted(f"it is {word}!")))
+    again = run_batch(source, tmp_path / "a.jsonl", azent.Agent(azent.Scripted()))
+    (line,) = (tmp_path / "a.jsonl").read_bytes().split(b"\n")[:-1]
+    assert json.loads(line)["id"] == word
+    assert json.loads(line)["answer"] == f"it is {word}!"
+    assert (again.before, again.answered) == (1, 0)
+
+
 def test_two_runs_do_not_write_into_one_file(files: tuple[Path, Path]) -> None:
     slow = agent(pause=0.3)
     first = threading.Thread(target=run_batch, args=(*files, slow), kwargs={"parallel": 20})
@@ -383,6 +395,20 @@ def test_after_a_kill_none_is_answered_twice_and_none_lost(
         assert len(server.counted) - asked == 40 - done
     assert len(read(files[1])) == 40
     assert f"answered {40 - done} questions" in finished.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits files by the shell")
+def test_a_full_disk_ends_it_in_words_and_loses_nothing(files: tuple[Path, Path]) -> None:
+    with ScriptedOllama("Fine.") as server:
+        words = ["-m", "azent", "batch", str(files[0]), "-o", str(files[1]), "-m", "scripted"]
+        command = [sys.executable, *words, "--host", server.url, "--no-tools"]
+        limited = ["sh", "-c", 'ulimit -f 2; exec "$@"', "sh", *command]
+        full = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (full.returncode, "cannot be written" in full.stderr) == (2, True), full.stderr
+        assert 0 < files[1].stat().st_size <= 2048
+        finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert len(read(files[1])) == 40
 
 
 # ---- the command ---------------------------------------------------------------------------------

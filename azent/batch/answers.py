@@ -37,7 +37,7 @@ class Answers:
             try:
                 opened.enter_context(self._locked())
                 self._heal()
-                self._file = opened.enter_context(self.path.open("ab"))
+                self._file = opened.enter_context(self.path.open("ab", buffering=0))
             except (OSError, sqlite3.Error) as error:
                 raise UsageError(f"{self.path} cannot be written: {error}") from error
             self._opened = opened.pop_all()
@@ -54,14 +54,21 @@ class Answers:
         if lock is None:
             raise UsageError(f"another run is writing to {self.path}", "Let it end, or end it.")
         with closing(lock):
-            yield
-            file.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                file.unlink(missing_ok=True)
 
     def write(self, id: Id, record: Mapping[str, Any]) -> None:
         """Add a line; once this returns, only a crash of the whole machine can lose it."""
-        line = json.dumps({"id": id, **record}, ensure_ascii=False)
-        self._file.write(line.encode("utf-8", "replace") + b"\n")
-        self._file.flush()
+        text = json.dumps({"id": id, **record}, ensure_ascii=False)
+        line = text.encode("utf-8", "backslashreplace") + b"\n"  # half a character as JSON has it
+        try:
+            if self._file.write(line) < len(line):
+                raise OSError("there is no room for the whole line")
+        except OSError as error:
+            hint = "Make room, and run the same again: it goes on from there."
+            raise UsageError(f"{self.path} cannot be written: {error}", hint) from error
 
     def _heal(self) -> None:
         """Read the ids that are done, and take out the lines that are not."""

@@ -168,7 +168,12 @@ def _agent_there(given: Mapping[str, Any], functions: Sequence[Any]) -> Agent:
     from azent.cli.build import model_at
 
     wanted = ("prompts", "system", "choice", "rounds", "timeout")
-    return Agent(model_at(given["model"], given), functions, **{n: given[n] for n in wanted})
+    return Agent(
+        model_at(given["model"], given),
+        functions,
+        approval="never" if given["yes"] else "tool",
+        **{name: given[name] for name in wanted},
+    )
 
 
 def _run(

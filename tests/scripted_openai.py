@@ -9,6 +9,7 @@ Each request takes one answer of the script; the last one repeats.
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -22,13 +23,14 @@ from typing import Any, Self
 class Answer:
     """What the server sends: a status, and the body's pieces with a pause before each.
 
-    `breaks` cuts the connection in the middle of the transfer.
+    `breaks` cuts the connection in the middle of the transfer, `hangs_up` before a byte is sent.
     """
 
     pieces: Sequence[bytes] = ()
     status: int = 200
     pause: float = 0.0
     breaks: bool = False
+    hangs_up: bool = False
 
 
 def event(value: Any) -> bytes:
@@ -62,17 +64,20 @@ def fails(status: int, words: str) -> Answer:
 class ScriptedOpenAI:
     """The server; it listens while it is entered. `bodies` and `headers` are what was sent."""
 
-    def __init__(self, *script: Answer) -> None:
+    def __init__(self, *script: Answer, tls: ssl.SSLContext | None = None) -> None:
         self.script = script
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[Message] = []
         self.left = 0  # clients that hung up
         self._http = _Server(("127.0.0.1", 0), _Handler)
         self._http.owner = self
+        self._scheme = "https" if tls else "http"
+        if tls:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}/v1"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
@@ -110,6 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise
 
     def _follow(self, answer: Answer) -> None:
+        if answer.hangs_up:
+            self.close_connection = True
+            return
         self.send_response(answer.status)
         kind = "text/event-stream" if answer.status == 200 else "application/json"
         self.send_header("Content-Type", kind)

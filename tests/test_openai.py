@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 import azent
 from azent.messages import Call, Delta, End, Request
@@ -178,6 +180,7 @@ DEAD = Answer([chunk({"content": "He"}), event({"error": {"message": "dead"}})])
             "dead",
         ),
         (Answer([b"data: {oops\n\n"]), azent.ReplyBroken, "broke off"),
+        (Answer(hangs_up=True), azent.ReplyBroken, "broke off"),
     ],
 )
 def test_what_fails_is_told_in_our_words(
@@ -237,6 +240,19 @@ def test_closing_a_reply_hangs_up() -> None:
 def test_an_address_that_is_none(address: str) -> None:
     with pytest.raises(azent.UsageError):
         azent.open_model(address)
+
+
+def test_certificates(pieces: Pieces, tmp_path: Path) -> None:
+    authority, file = trustme.CA(), tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(file))
+    sealed = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(sealed)
+    with ScriptedOpenAI(says("sealed"), tls=sealed) as server:
+        for verify in (str(file), ssl.create_default_context(cafile=str(file)), False):
+            assert text_of(pieces(opened(server, verify=verify))) == "sealed"
+        with pytest.raises(azent.ModelUnreachable, match="certificate") as raised:
+            pieces(opened(server))
+    assert "verify" in raised.value.hint
 
 
 # ---- real servers --------------------------------------------------------------------------------

@@ -78,11 +78,11 @@ def translated_openai(error: Exception, server: Server) -> Exception:
         return _late(server)
     if isinstance(error, openai.APIStatusError):
         return _refusal_openai(error, server)
-    if isinstance(error, openai.APITimeoutError) and "Connect" not in _cause(error):
-        return _silent(server)
-    if isinstance(error, openai.APIConnectionError) and not server.began:
+    if isinstance(error, openai.APIConnectionError) and "Connect" in _cause(error):
         return _unreachable(error.__cause__ or error, server)
-    return _silent(server) if isinstance(error, TimeoutError) else _broken(str(error), server)
+    if isinstance(error, openai.APITimeoutError | TimeoutError):
+        return _silent(server)
+    return _broken(str(error), server)
 
 
 def may_pass(error: ModelError) -> bool:

@@ -180,6 +180,20 @@ def test_ctrl_c_stops_the_reply_and_not_the_program() -> None:
         assert "Tell me much" not in server.requests[-1].text
 
 
+def test_an_error_leaves_the_screen_in_order() -> None:
+    trouble = Fail(400, "no such option", before=0.6)
+    with ScriptedOllama(trouble, "Fine.") as server, keyboard(server) as terminal:
+        terminal.wait_for("›")
+        terminal.type("Bad\r")
+        terminal.wait_for("reading about")
+        terminal.wait_for("no such option")
+        terminal.type("Good\r")
+        terminal.wait_for("Fine.")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+        assert "reading" not in terminal.screen()
+
+
 def test_keys(tmp_path: Path) -> None:
     with ScriptedOllama("One.", "Two.", "Three.") as server, keyboard(server) as terminal:
         terminal.wait_for("›")

@@ -137,7 +137,6 @@ class Chat:
         try:
             self.watcher.follow(self.conversation.ask(self.agent, question, approve))
         except KeyboardInterrupt:
-            self.watcher.close()
             self.conversation.forget_unfinished()
             say("stopped")
 

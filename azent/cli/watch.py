@@ -57,9 +57,9 @@ class Watcher:
         self._known: tuple[Any, ...] = ()
 
     def follow(self, events: Generator[Event, None, None]) -> None:
-        """Show events to their end; they are closed whatever happens."""
+        """Show events to their end; in any case they are closed, and the screen is in order."""
         self._answer = answer_on(sys.stdout)
-        with closing(events):
+        with closing(self), closing(events):
             for event in events:
                 self.show(event)
 

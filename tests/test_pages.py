@@ -164,6 +164,18 @@ def test_every_command_is_on_a_page() -> None:
     assert [name for name in LISTED if f"azent {name}" not in said] == []
 
 
+def test_the_messages_to_be_looked_up_are_those_of_the_source() -> None:
+    """Each message's fixed words stand somewhere in azent, but for what is filled in between."""
+    files = (ROOT / "azent").rglob("*.py")
+    source = re.sub(r'"\s*\n\s*f?"', "", "\n".join(file.read_text("utf-8") for file in files))
+    page = (DOCS / "troubleshooting.md").read_text("utf-8")
+    cells = re.findall(r"^\| (`.*?`) \| ", page, re.MULTILINE)
+    assert len(cells) > 15
+    for message in re.findall(r"`([^`]+)`", "".join(cells)):
+        for words in filter(None, map(str.strip, message.split("..."))):
+            assert words in source, message
+
+
 def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *DOCS.glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):

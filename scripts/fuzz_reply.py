@@ -1,54 +1,126 @@
 """Throw texts at the reader, guided by what code they reach, and stop at the first that breaks it.
 
-    python scripts/fuzz_reply.py [--seconds N] [CORPUS_FOLDER]
+    python scripts/fuzz_reply.py [--seconds N] [FOLDER_OR_FILE ...]
 
-Needs atheris (`pip install atheris`; it has wheels for Linux). A text breaks the reader when
-reading raises, when reading it in pieces gives another reply, or when a call of a tool that was not
-offered is legal. What is found belongs into tests/test_reading.py, as a case for its whole kind.
+Begins from the replies in tests/cases, and from the texts of a folder where one is named; new ones
+that reach something are kept in the first folder. A file alone is tried again. A text breaks the
+reader when reading raises or takes seconds, when reading it in pieces gives another reply or shows
+other words, or when a call of a tool that was not offered is legal. What is found belongs into
+tests/test_reading.py, as a case for its whole kind.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import platform
+import random
+import re
 import sys
+import tempfile
+import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+LONGEST = 4000  # bytes of a text: replies that are longer have nothing new in them
+SLOWEST = 10  # seconds for one text
+# Words that were shown turn out to be reasoning where its end comes without its beginning.
+LATE_END = re.compile(
+    r"</(?:seed:)?(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<channel\|>|<unused95>"
+    r"|<\|close\|>think|<\|(?:end_of_thought|END_THINKING)\|>"
+)
+
 
 def main() -> None:
+    """Fuzz for as long as the command line says; ends with an error where something was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("corpus", nargs="*", help="folders with texts to begin from")
+    parser.add_argument("corpus", nargs="*", help="folders with texts to begin from, or one file")
     options = parser.parse_args()
-    try:
-        import atheris  # type: ignore[import-untyped]  # it has no stubs
-    except ImportError:
-        sys.exit("fuzz_reply: atheris is absent; pip install atheris")
+    if not _has_wheel():
+        print(
+            "fuzz_reply: left out, atheris has wheels for Linux on x86-64 and Python to 3.13 only"
+        )
+        return
+    _watch_the_reader()
+    with tempfile.TemporaryDirectory(prefix="azent-fuzz-") as scratch:
+        arguments = [f"-max_total_time={options.seconds}", *_limits(), *options.corpus]
+        if not any(Path(given).is_file() for given in options.corpus):
+            arguments += _beginnings(Path(scratch))
+        _fuzz(arguments)
+
+
+def _has_wheel() -> bool:
+    here = (sys.platform, platform.machine())
+    return here == ("linux", "x86_64") and sys.version_info < (3, 14)
+
+
+def _watch_the_reader() -> None:
+    """Has to come before anything else imports the reader: it counts what code is reached."""
+    import atheris
 
     with atheris.instrument_imports(include=["azent"]):
-        from azent.reply import Reader, read, read_words
-    from tests.test_reply_properties import FRAGMENTS, SPECS
+        import azent.reply  # noqa: F401
+
+
+def _limits() -> list[str]:
+    return [f"-max_len={LONGEST}", f"-timeout={SLOWEST}", "-print_final_stats=1"]
+
+
+def _beginnings(scratch: Path) -> list[str]:
+    """The arguments for texts to begin from, and for the words that texts are made of."""
+    from tests.reading import CASES
+    from tests.test_reply_properties import FRAGMENTS
+
+    seeds = scratch / "seeds"
+    seeds.mkdir()
+    for file in (CASES / "parse.jsonl", CASES / "replies.jsonl"):
+        for line in file.read_text("utf-8").splitlines():
+            text = json.loads(line).get("text", "").encode("utf-8", "replace")
+            (seeds / f"{zlib.crc32(text):08x}").write_bytes(text)
+    words = scratch / "words"
+    words.write_text("".join(f'"{_escaped(word)}"\n' for word in FRAGMENTS), "ascii")
+    return [str(seeds), f"-dict={words}"]
+
+
+def _escaped(word: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in word.encode())
+
+
+def _fuzz(arguments: list[str]) -> None:
+    """Does not return: the fuzzer ends the process."""
+    import atheris
+
+    from azent.reply import Reader, read, read_words
+    from tests.reading import specs
+    from tests.test_reply_properties import SPECS
+
+    offered = {**specs(), **SPECS}
 
     def try_one(data: bytes) -> None:
-        provider = atheris.FuzzedDataProvider(data)
-        reason = provider.PickValueInList(["stop", "length"])
-        parts: list[str] = []
-        while provider.remaining_bytes() and len(parts) < 12:
-            known = provider.ConsumeBool()
-            part = provider.PickValueInList(FRAGMENTS) if known else provider.ConsumeUnicode(6)
-            parts.append(part)
-        reply = read("".join(parts), SPECS, done_reason=reason)
-        assert all(call.tool in SPECS for call in reply.calls if call.problem is None)
-        reader = Reader(SPECS)
-        for part in parts:
-            reader.feed(part)
+        text = data.decode("utf-8", "replace")
+        rng = random.Random(zlib.crc32(data))
+        reason = rng.choice(["stop", "length"])
+        reply = read(text, offered, done_reason=reason)
+        assert all(call.tool in offered for call in reply.calls if call.problem is None)
+        read_words(text, done_reason=reason)
+        reader = Reader(offered)
+        shown = ""
+        for piece in _pieces(text, rng):
+            assert reader.feed(piece) == []
+            shown += reader.words()
         assert reader.close(reason) == reply
-        read_words("".join(parts))
+        shown += reader.words()
+        assert shown.strip() == reply.text or LATE_END.search(text)
 
-    arguments = [sys.argv[0], f"-max_total_time={options.seconds}", "-timeout=10", *options.corpus]
-    atheris.Setup(arguments, try_one)
+    atheris.Setup([sys.argv[0], *arguments], try_one)
     atheris.Fuzz()
+
+
+def _pieces(text: str, rng: random.Random) -> list[str]:
+    marks = sorted(rng.randrange(len(text) + 1) for _ in range(rng.randrange(12)))
+    return [text[a:b] for a, b in zip([0, *marks], [*marks, len(text)], strict=True)]
 
 
 if __name__ == "__main__":

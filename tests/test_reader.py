@@ -113,6 +113,29 @@ def test_a_listing_streams_line_by_line() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        '{"one": "two"three: 3\n {"a"b: 1, "c',  # the last quote looked like the end of a string
+        '{"one": "two"three: 3\n {"a", "b": 1}\nMore.',
+        "{'one': 'two'three: 3\n ['a' 'b', 1}\nMore.",
+        '{"tools":[{"tool":"now"<|im_end|>ut":get(city{"pat="Oslo")x<h"t',  # so did its bracket
+        "{'tool':'now'</s>'get(city{'x='Oslo')x'</tool_call>",
+        'hm "<|tool_call>call:now er{city:<|"y>Oslo<|"|>}',  # a head with no name is no head
+        "<|tool_call>call:{city: 1}<tool_call|>More.",
+        'as in "<|tool_call>{now} and more',
+    ],
+)
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_what_was_shown_is_never_taken_back(text: str, reason: str) -> None:
+    reader, shown = Reader(specs()), ""
+    for char in text:
+        reader.feed(char)
+        shown += reader.words()
+    assert reader.close(reason) == read(text, specs(), done_reason=reason)
+    assert (shown + reader.words()).strip() == reader.close(reason).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "[" * 200_000,
         '{"a":' * 50_000,
         '{"tools":[' * 50_000,

@@ -112,6 +112,18 @@ AROUND = [
     ("an invented turn", f"{CALL}<|im_end|>\n<|im_start|>user\n{ONE}", OSLO),
 ]
 
+MARKED = {
+    "hermes": f"<tool_call>{NAMED}</tool_call>",
+    "Gemma": "<|tool_call>call:now{}<tool_call|>",
+    "Mistral": "[TOOL_CALLS]now{}",
+    "Kimi": "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    "DeepSeek": "<｜tool▁call▁begin｜>now<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+    "Harmony": "<|channel|>commentary to=functions.now<|message|>{}<|call|>",
+    "Qwen3-Coder": "<function=now></function>",
+    "invoke": '<invoke name="now"></invoke>',
+    "a tool's tag": "<now/>",
+}
+
 NOT_MEANT = [
     ("inside a sentence", f"I will not run {CALL} because it is dangerous."),
     ("followed by a sentence", f"{CALL} is what I would send."),
@@ -136,9 +148,21 @@ NOT_MEANT = [
         "a schema",
         '{"name":"now","description":"The time.","parameters":{"type":"object","properties":{}}}',
     ),
+    (
+        "a schema's properties",
+        '{"name":"add","description":"Adds.","parameters":{"a":{"type":"integer"},'
+        '"b":{"type":"integer"}},"required":["a","b"]}',
+    ),
     ("an answer", '{"answer": "Paris"}'),
     ("a sentence about a tag", "Write `<tool_call>` around calls."),
     ("a tag in a sentence", "Models write <tool_call> and </tool_call> around calls."),
+    *(
+        (f"{name} in {marks} in a sentence", f"Write {marks[0]}{call}{marks[1]} to call it.")
+        for name, call in MARKED.items()
+        for marks in ("``", '""', "“”")
+    ),
+    ("an element in the run of a sentence", "Write <function=now></function> to call it."),
+    ("a tool's tag in the run of a sentence", "The tag <now/> stands for a call."),
     ("brackets in prose", "See [now] and {x} and f(x)."),
     ("a name in prose", "I would use add(1, 2) here."),
     ("html", "<div>\n<b>now</b>\n</div>"),
@@ -341,6 +365,13 @@ CUT = [
 ]
 
 DIALECTS = [
+    *(
+        (f"{name} behind words in quotes", f'It said "no"{call}', NOW)
+        for name, call in MARKED.items()
+        if name != "hermes"  # its tags are words that a model may speak of: in doubt it is prose
+    ),
+    ("tokens behind words on their line", "I look at the clock now [TOOL_CALLS]now{}", NOW),
+    ("an element behind words on its line", "I look at the clock. <function=now></function>", NOW),
     ("hermes", f"<tool_call>\n{NAMED}\n</tool_call>", OSLO),
     ("hermes without an end", f"<tool_call>\n{NAMED}", OSLO),
     ("hermes with our keys", f"<tool_call>{ONE}</tool_call>", OSLO),

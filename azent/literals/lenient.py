@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from azent.literals import strings
@@ -30,7 +30,7 @@ class Reading:
 
     `ended` is false where the text ran out first, or a closing tag stood in the way; `unclosed` are
     then the objects and lists that lack their end. `cut` is true where the text ran out inside a
-    string, or before a value.
+    string, or before a value. `reach` is how far was read in vain, in likelier ways, before it.
     """
 
     value: Any
@@ -39,6 +39,7 @@ class Reading:
     ended: bool = True
     unclosed: tuple[Any, ...] = ()
     cut: bool = False
+    reach: int = 0
 
     @property
     def cost(self) -> int:
@@ -177,7 +178,8 @@ def readings(text: str, at: int, *, python: bool = False, place: str = "anything
             _read_into(found, faults, text, at, place, python=python, naive=naive)
     if not found:
         raise faults[0]
-    return found
+    reach = max((fault.reach for fault in faults), default=0)
+    return [replace(reading, reach=reach) for reading in found] if reach else found
 
 
 def _read_into(

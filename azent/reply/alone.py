@@ -2,7 +2,8 @@
 
 Before it on its line may stand nothing, a list marker, or a label such as `Tool call:`; after it,
 nothing but stray closing marks, another call, or a chat marker. A line that quotes (`>`) or denies
-(`I will not run:`) does not lead to a call.
+(`I will not run:`) does not lead to a call. A call in marks of its own (tags, special tokens) may
+follow words, but not in the quotes of a sentence, and not where a sentence runs on through a tag.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _REST = re.compile(r"[ \t]*(?:[}\])`\"';,]+[ \t]*)?")
 _NEXT = re.compile(
     r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)\s*[{\[]"
 )
+_QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»"}
+_SENTENCE_END = re.compile(r"(?:^|[\n.!?:;)\]}>…。！？：*])[ \t]*\Z")
+_ON = re.compile(r"[ \t]+[^\s<`\"'“.,;:!?)]")
 
 
 def may_begin(text: str, at: int) -> bool:
@@ -48,3 +52,17 @@ def rest_of_line(text: str, end: int) -> tuple[int, bool]:
     match = _REST.match(text, end)
     after = match.end() if match else end
     return after, bool(_NEXT.match(text, after))
+
+
+def is_mentioned(text: str, begin: int, end: int) -> bool:
+    """Is a call in marks of its own part of a sentence: in quotes there, or in a tag in its run?"""
+    if _QUOTES.get(text[max(0, begin - 1) : begin]) == text[end : end + 1]:
+        return not (may_begin(text, begin) and rest_of_line(text, end)[1])
+    return not text.startswith(("<|", "<｜", "["), begin) and in_a_sentence(text, begin, end)
+
+
+def in_a_sentence(text: str, begin: int, end: int) -> bool:
+    """Does a sentence run on through a tag?"""
+    lead = text[max(0, begin - 80) : begin]
+    runs_up = bool(lead.strip()) and lead[-1:].isspace() and not _SENTENCE_END.search(lead)
+    return runs_up and bool(_ON.match(text, end))

@@ -30,6 +30,7 @@ BESIDE = ("id", "type", "index", "call_id", "tool_call_id", "role", "status")
 THOUGHTS = ("thought", "thoughts", "reasoning", "thinking", "explanation")
 WORDS = ("answer", "final_answer", "text", "message", "content", "response", "reply", "output")
 NO_TOOL = ("", "none", "notool", "notools", "null", "nothing", "na", "notoolneeded")
+TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 ANSWERS = ("answer", "finalanswer", "final", "respond", "response", "reply", "directanswer")
 
 
@@ -48,3 +49,12 @@ def name_key(value: Mapping[str, Any]) -> str | None:
             if key.casefold().strip() == name and isinstance(value[key], str):
                 return key
     return None
+
+
+def is_schema(value: Any) -> bool:
+    """Is it the schema of a tool's input, or no more than the properties of one?"""
+    if not isinstance(value, dict) or not value:
+        return False
+    if isinstance(value.get("properties"), dict) and "type" in value:
+        return True
+    return all(isinstance(each, dict) and each.get("type") in TYPES for each in value.values())

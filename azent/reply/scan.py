@@ -215,11 +215,21 @@ class Scan:
                 return harmony(text, at, terms)
             case "python":
                 return self._line_of_python(at, terms)
-            case "tag":
-                return tag_named_tool(text, at, terms)
             case "answer":
                 return answer_at(text, at, terms)
-        return dialect_at(text, at, terms)
+        tag = spot.kind == "tag"
+        block = tag_named_tool(text, at, terms) if tag else dialect_at(text, at, terms)
+        return self._unless_mentioned(at, block, terms)
+
+    def _unless_mentioned(self, at: int, block: Block | None, terms: Terms) -> Block | None:
+        """The block, or mere words where a sentence only speaks of the call."""
+        if block is None or block.open or not block.calls:
+            return block
+        if terms.more and not self._text[block.end :].strip(" \t"):
+            return Block(len(self._text), open=True)
+        if alone.is_mentioned(self._text, at, block.end):
+            return Block(block.end, words=self._text[at : block.end])
+        return block
 
     def _value(self, at: int, terms: Terms, sequel: bool) -> Block | None:
         """A value that stands alone: calls, or words in braces."""

@@ -175,7 +175,7 @@ class Shaper:
             return self._without_input(value, name_key, tool)
         if tool is None:
             return self._unknown(value, name_key, input_key)
-        if "description" in value and _is_schema(value[input_key]):
+        if "description" in value and keys.is_schema(value[input_key]):
             return None
         return self._made([self.call(name, value[input_key], value)], value)
 
@@ -208,7 +208,7 @@ class Shaper:
             shape.words = shape.words or words
             return shape
         others = value.keys() - {name_key, input_key, *keys.BESIDE, *keys.THOUGHTS}
-        if others or _is_schema(given) or not isinstance(given, (dict, str, list, type(None))):
+        if others or keys.is_schema(given) or not isinstance(given, (dict, str, list, type(None))):
             return None
         return self._made([self.call(name, given, value)], value)
 
@@ -288,10 +288,6 @@ def _only_words(given: Any) -> str | None:
         (only,) = given.values()
         return str(only) if isinstance(only, (str, int, float)) else None
     return None
-
-
-def _is_schema(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("properties"), dict) and "type" in value
 
 
 def _all_objects(items: list[Any]) -> bool:

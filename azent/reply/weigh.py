@@ -82,7 +82,7 @@ def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:
         found = values_at(text, at, **how)
     except Fault as fault:
         return Block(len(text), problem=broken(fault, at, name), open=terms.more)
-    if terms.more and _ran_out(found[0], text):
+    if terms.more and _is_unsure(found[0], text):
         return Block(len(text), open=True)
     options = []
     for reading in found:
@@ -102,7 +102,7 @@ def protocol(text: str, at: int, terms: Terms) -> Block | None:
         found = values_at(text, at)
     except Fault as fault:
         return _no_value(text, at, fault, terms)
-    if terms.more and _ran_out(found[0], text):
+    if terms.more and _is_unsure(found[0], text):
         return Block(len(text), open=True)
     shapes = [_shape(reading, text, terms) for reading in found]
     if shapes[0] is None:
@@ -145,6 +145,13 @@ def _line_end(text: str, at: int) -> int:
 
 def _ran_out(reading: Reading, text: str) -> bool:
     return not reading.ended and reading.end >= len(text)
+
+
+def _is_unsure(reading: Reading, text: str) -> bool:
+    """May more text give another reading? So it may where a likelier one failed at the very end."""
+    return _ran_out(reading, text) or (
+        reading.reach > 0 and _line_end(text, reading.reach) >= len(text)
+    )
 
 
 def _shaped(shape: Shape, reading: Reading, terms: Terms) -> Option:
@@ -192,7 +199,7 @@ def _told(what: str) -> str:
 
 
 def _no_value(text: str, at: int, fault: Fault, terms: Terms) -> Block | None:
-    if terms.more and _line_end(text, fault.at) >= len(text):
+    if terms.more and _line_end(text, max(fault.at, fault.reach)) >= len(text):
         return Block(len(text), open=True)
     if not looks_like_call(text, at, fault.at, terms):
         vain = fault.reach - at + _EFFORT

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from azent.messages import Problem
+from azent.reply.alone import in_a_sentence
 from azent.reply.dialects import markup
 from azent.reply.dialects.python import python_calls
 from azent.reply.found import Block, Terms
@@ -35,8 +36,6 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w.:/-]{0,100})\s*(?::|\n)?\s*(?=\{)")
 _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［]|<function|<\S{0,12}invoke|[A-Za-z_][\w.:/-]{0,100}\s*[({:]")
 _BEGUN = re.compile(r"(?:[\w.:/`\s-]{0,110}|<[^>]{0,120})\Z")
-_SENTENCE_END = re.compile(r"(?:^|[\n.!?:;)\]}>…。！？：*])[ \t]*\Z")
-_ON = re.compile(r"[ \t]+[^\s<`\"'“.,;:!?)]")
 
 
 def tagged(text: str, at: int, terms: Terms) -> Block | None:
@@ -52,9 +51,6 @@ def tagged(text: str, at: int, terms: Terms) -> Block | None:
     closed = _closed(text, block, terms)
     if closed.open:
         return closed
-    end = closed.end
-    if _in_a_sentence(text, opener.start(), end) and not opener.group().startswith(("<|", "[")):
-        return Block(end, words=text[at:end])
     return replace(closed, wrapper=False)
 
 
@@ -111,17 +107,10 @@ def _empty(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
     closer = _ANY_CLOSER.search(text, opener.end(), opener.end() + _SHORT)
     if closer is None and terms.more and len(text) - opener.end() < _SHORT:
         return Block(len(text), open=True)
-    if closer is None or _in_a_sentence(text, opener.start(), closer.end()):
+    if closer is None or in_a_sentence(text, opener.start(), closer.end()):
         return None
     message = "The call could not be read: there is neither a tool's name nor its input in it."
     return Block(closer.end(), problem=Problem("malformed", message))
-
-
-def _in_a_sentence(text: str, begin: int, end: int) -> bool:
-    """Does a sentence run on through the tag?"""
-    lead = text[max(0, begin - 80) : begin]
-    runs_up = bool(lead.strip()) and lead[-1:].isspace() and not _SENTENCE_END.search(lead)
-    return runs_up and bool(_ON.match(text, end))
 
 
 def _closed(text: str, block: Block, terms: Terms) -> Block:

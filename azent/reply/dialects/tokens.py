@@ -114,7 +114,10 @@ def gemma(text: str, at: int, terms: Terms) -> Block | None:
     if block is not None:
         return block
     opener = re.compile(r"<\|tool_call>[^<]*(?:<tool_call\|>)?").match(text, at)
-    return Block(opener.end(), problem=truncated()) if opener else None
+    if opener is None:
+        return None
+    unsure = terms.more and len(text) - opener.end() < len("<tool_call|>")
+    return Block(opener.end(), problem=truncated(), open=unsure)
 
 
 def unfinished(text: str, terms: Terms) -> Block:

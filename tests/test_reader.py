@@ -113,11 +113,29 @@ def test_a_listing_streams_line_by_line() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        'It prints: `[{"name": "Tom", "price": 50}]`',
+        "It prints: `[1, 2]` and more",
+        "`{'a': 1}`",
+        "('a': [1])",
+        '"{\\"a\\": 1}"',
+        "Then:\n- `[1]`\n- '{\"a\": 1}'\n",
+        "x = `{}`.",
+    ],
+)
+def test_quotes_around_data_stay(text: str) -> None:
+    reply = read(text, specs())
+    assert (reply.text, reply.calls) == (text.strip(), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         '{"one": "two"three: 3\n {"a"b: 1, "c',  # the last quote looked like the end of a string
         '{"one": "two"three: 3\n {"a", "b": 1}\nMore.',
         "{'one': 'two'three: 3\n ['a' 'b', 1}\nMore.",
         '{"tools":[{"tool":"now"<|im_end|>ut":get(city{"pat="Oslo")x<h"t',  # so did its bracket
         "{'tool':'now'</s>'get(city{'x='Oslo')x'</tool_call>",
+        "[search_notes(query='It\\'s so\nlate', tags=['a'], limit=3)]",  # half an argument's name
         'hm "<|tool_call>call:now er{city:<|"y>Oslo<|"|>}',  # a head with no name is no head
         "<|tool_call>call:{city: 1}<tool_call|>More.",
         'as in "<|tool_call>{now} and more',

@@ -267,6 +267,17 @@ DAMAGE = [
 
 REFUSED = [
     (
+        "an argument behind a damaged tag",  # no part of the value before it
+        "<function=grep>\n<parameter=pattern>x</parameter>\n<parameter path>.</parameter>\n</function>",
+        "error:truncated",
+    ),
+    (
+        "ReAct with two inputs",
+        'Action: add(1, 2)\nAction Input: {"a": 1, "b": 3}',
+        "error:malformed",
+    ),
+    ("a string that only code knows", "[grep(pattern=f'{x}')]", "error:malformed"),
+    (
         "thousands",
         '{"tool":"transfer","tool_input":{"account":"A","amount":1,250.50}}',
         "error:malformed",
@@ -364,7 +375,33 @@ CUT = [
     ("at the opening tag", "I will check.\n<tool_call>", "length"),
 ]
 
+QWEN = "<function=add>\n<parameter=a>1</parameter>\n{}\n</function>"
 DIALECTS = [
+    ("an argument's tag closed early", QWEN.format("<parameter>b>2</parameter>"), SUM),
+    ("an argument's tag as others have it", QWEN.format('<parameter name="b">2</parameter>'), SUM),
+    ("ReAct as Python", 'Action: get_weather(city="Oslo")', OSLO),
+    ("ReAct as Python in backticks", "Action: `get_weather('Oslo')`\nObservation: 4", OSLO),
+    (
+        "ReAct as Python that says it twice",
+        'Action: add(1, 2)\nAction Input: {"a": 1, "b": 2}',
+        SUM,
+    ),
+    (
+        "ReAct with the schema as its arguments",
+        'Action: add({"a": {"type": "integer"}})\nAction Input: {"a": 1, "b": 2}\nObservation: 4',
+        SUM,
+    ),
+    ("a raw string in Python", "[grep(pattern=r'\\d+\\'s')]", [["grep", {"pattern": r"\d+\'s"}]]),
+    (
+        "a raw string in JSON",
+        '{"tool":"grep","tool_input":{"pattern":r"\\bn\\d"}}',
+        [["grep", {"pattern": r"\bn\d"}]],
+    ),
+    (
+        "raw strings in a list",
+        'run_commands(commands=["ls", r"\\n", u"x"])',
+        [["run_commands", {"commands": ["ls", r"\n", "x"]}]],
+    ),
     *(
         (f"{name} behind words in quotes", f'It said "no"{call}', NOW)
         for name, call in MARKED.items()

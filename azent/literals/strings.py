@@ -28,7 +28,7 @@ _CLOSERS = {opener: re.compile(f"[\\\\{closers}]") for opener, closers in QUOTES
 _KEY = rf"[{_OPENERS}][^{_OPENERS}\n]{{1,80}}[{_OPENERS}”’»]\s*+[:：=]"
 _BARE_KEY = r"[A-Za-z_][\w-]{0,60}\s*+[:：=]"
 _SHUT = r"[}\])｝］][ \t]*+(?:$|[\n\r,，}\])｝］;<`\"'/#])"
-_VALUE = rf"[{_OPENERS}\[{{(\-\d]|true\b|false\b|null\b|True\b|False\b|None\b"
+_VALUE = rf"[rRuU]?[\"']|[{_OPENERS}\[{{(\-\d]|true\b|false\b|null\b|True\b|False\b|None\b"
 
 # What may follow a string, by the place it stands in.
 _FOLLOWS = {

@@ -28,9 +28,11 @@ COSTS = {
     "line breaks in a string": 1,
     "triple quotes": 2,
     "a tuple": 1,
+    "a prefix before a string": 1,
     "missing closing brackets": 3,
 }
 INNER_QUOTES = "quotes that were not escaped"
+PREFIXED = "a prefix before a string"
 
 _FULL_WIDTH = "｛｝［］：，“”„‘’＂«"
 _TRIPLE = ('"""', "'''")
@@ -53,6 +55,7 @@ _MOST_DIGITS = 4000  # Python converts no whole number of many more
 
 _SPACE = re.compile(r"\s*+")
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/|#[^\n]*+", re.DOTALL)
+_PREFIX = re.compile(r"[rRuU](?=[\"'])")  # as Python has it: of f"..." only code knows the value
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.+-])")
 _AFTER_NUMBER = re.compile(r"[ \t]*+(?:[\n\r,，}\])｝］/#\"'<`]|\Z)")
 _AFTER_WORD = re.compile(r"\s*+(?:[,，}\])｝］]|\Z)|[ \t]*+\n")
@@ -150,6 +153,10 @@ class Cursor:
             return self.string(place)
         if char == "<" and self.text.startswith(_QUOTE_TOKEN, self.at):
             return self._token_string()
+        if (prefix := _PREFIX.match(self.text, self.at)) is not None:
+            self.at = prefix.end()
+            self.bend(PREFIXED)
+            return self.string(place, raw=char in "rR")
         match = _NUMBER.match(self.text, self.at)
         if match is None or not _AFTER_NUMBER.match(self.text, match.end()):
             return self._bare()
@@ -158,8 +165,8 @@ class Cursor:
             return number(match.group())
         return int(match.group()) if len(match.group()) < _MOST_DIGITS else Bare(match.group())
 
-    def string(self, place: str) -> str:
-        """The string whose quote stands here."""
+    def string(self, place: str, raw: bool = False) -> str:
+        """The string whose quote stands here; where `raw`, its backslashes are meant as such."""
         opener, triple = self.text[self.at], self.text[self.at : self.at + 3]
         span = strings.fenced(self.text, self.at, triple) if triple in _TRIPLE else None
         if span is not None:
@@ -168,12 +175,14 @@ class Cursor:
             span = strings.quoted(self.text, self.at, place, self.naive or place == "key")
         if span is None:
             raise Cut
-        raw = self.text[span.begin : span.end]
+        written = self.text[span.begin : span.end]
         if span.inner:
-            self._check_inner_quotes(span, opener, raw)
-        self._note(raw, opener)
+            self._check_inner_quotes(span, opener, written)
         self.at = span.after
-        return strings.decoded(raw, self.python, self.literal)
+        if raw:
+            return written
+        self._note(written, opener)
+        return strings.decoded(written, self.python, self.literal)
 
     # ---- parts ----
 

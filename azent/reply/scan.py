@@ -130,7 +130,8 @@ class Scan:
                 yield from self._prose(self._whole_lines(spot.begin))
                 return
             if block is not None and not self._in_vain(spot, block):
-                yield from self._prose(spot.start)
+                # A quote mark before a call is dropped with it; before words it is one of them.
+                yield from self._prose(spot.start if block.says_something else spot.at)
                 yield from self._pass(block)
                 return
             at = spot.begin + 1

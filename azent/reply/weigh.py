@@ -199,7 +199,7 @@ def _told(what: str) -> str:
 
 
 def _no_value(text: str, at: int, fault: Fault, terms: Terms) -> Block | None:
-    if terms.more and _line_end(text, max(fault.at, fault.reach)) >= len(text):
+    if terms.more and _line_end(text, fault.reach) >= len(text):
         return Block(len(text), open=True)
     if not looks_like_call(text, at, fault.at, terms):
         vain = fault.reach - at + _EFFORT

@@ -42,10 +42,11 @@ def _patterns(call: str, argument: str, argument_end: str, call_end: str, trims:
 
 
 _DSML = r"(?:[|｜]DSML[|｜]\s?|antml:|\w+:)?"
+_BROKEN = r"<parameter\b"  # an argument whose tag is damaged is no text of the one before it
 _OUTER_END = r"</tool_calls?>|</function_calls?>|<\|?tool_call"
 QWEN = _patterns(
     r"<function\s*=\s*[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
-    r"<parameter\s*=\s*[\"']?(?P<key>[^<>\"']+?)[\"']?\s*>",
+    r"<parameter(?:\s*[=>]|\s+name\s*=)\s*[\"']?(?P<key>[^<>\"']+?)[\"']?\s*>",
     r"</parameter>",
     r"\s*(?:</function>|(?=</tool_call>))",
     True,
@@ -85,7 +86,7 @@ class Reader:
     def __init__(self, text: str, markup: Markup, known: dict[str, Any], more: bool) -> None:
         self.text, self.markup, self.known, self.more = text, markup, known, more
         self.follow = re.compile(
-            rf"\s*+(?:{_inner(markup.argument)}|{_inner(markup.call_end)}|{_OUTER_END}|\Z)"
+            rf"\s*+(?:{_inner(markup.argument)}|{_inner(markup.call_end)}|{_OUTER_END}|{_BROKEN}|\Z)"
         )
         self.early = re.compile(rf"\n\s*{_inner(markup.argument)}")
         self._next_end: tuple[int, int] | None = None

@@ -166,7 +166,7 @@ def python_calls(text: str, at: int, terms: Terms, *, sure: bool = False) -> Blo
         if not (resolved_tool(reader.name, terms.specs) and fault.at < len(text)):
             return None
         end = _end_of_line(text, fault.at)
-        if terms.more and end >= len(text):
+        if terms.more and _end_of_line(text, fault.reach) >= len(text):
             return Block(len(text), open=True)
         return Block(end, problem=broken(fault, at, reader.name), vain=fault.reach - at)
     if not _plausible(calls, text[at] == "[" or sure, terms):

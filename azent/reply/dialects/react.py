@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from azent.messages import Call
+from azent.messages import Call, Problem
+from azent.reply.dialects.python import python_calls
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, option, protocol, truncated
 from azent.validate import resolved_tool
@@ -17,8 +18,11 @@ _FINAL = re.compile(_LABEL % "Final Answer")
 _ACTION = re.compile(_LABEL % "Action" + r"(?P<name>[^\n]*)")
 _INPUT = re.compile(r"\s*" + _LABEL % r"Action[ _]Input")
 _NEXT = re.compile(r"\n" + _LABEL % "(Thought|Action|Final Answer|Observation)")
+_LABEL_CHARS = 40  # so many tell whether an input follows
+_MARKS = re.compile(r"[`*.\s]*")
 _FENCE = re.compile(r"\s*```(?:json)?\s*")
 _REST = re.compile(r"[^\n]*")
+_CALLED = re.compile(r"(?:await )?(?P<name>[\w.-]+)\s*\(")
 _INLINE = re.compile(r"(?P<name>[\w.-]+)\s*\[(?P<given>[^\]\n]*)\]\s*\Z")
 
 
@@ -48,12 +52,37 @@ def _action(text: str, action: re.Match[str], terms: Terms) -> Block | None:
         return Block(len(text), open=True)
     if name.startswith(("{", "[")):
         return protocol(text, text.index(name[0], action.start("name")), terms)
+    called = _CALLED.match(name)
+    name = called.group("name") if called else name
     if not name or not resolved_tool(name, terms.specs):
         return _inline(name, action, terms)
     label = _INPUT.match(text, action.end())
-    if label is None:
-        return _without_input(text, action, name, terms)
-    return _with_input(text, label.end(), name, terms)
+    if label is not None:
+        block = _with_input(text, label.end(), name, terms)
+        return _agreed(block, _as_python(text, action, terms)) if called else block
+    if terms.more and len(text) - action.end() < _LABEL_CHARS:
+        return Block(len(text), open=True)
+    if called is not None:
+        return _as_python(text, action, terms)
+    return _without_input(text, action, name, terms)
+
+
+def _agreed(block: Block, other: Block | None) -> Block:
+    """The call, unless the same action was written with other arguments that are legal too."""
+    legal = other is not None and other.calls and all(call.problem is None for call in other.calls)
+    if not legal or other is None or other.calls == block.calls or not block.calls:
+        return block
+    message = "The action and its input give different arguments; write them once."
+    return Block(block.end, problem=Problem("malformed", message), open=block.open)
+
+
+def _as_python(text: str, action: re.Match[str], terms: Terms) -> Block | None:
+    """`Action: search("rent")`, with nothing else on the line."""
+    begin = action.start("name") + len(action.group("name")) - len(action.group("name").lstrip("`"))
+    block = python_calls(text, begin, terms)
+    if block is None or block.open or _MARKS.fullmatch(text, block.end, action.end()):
+        return block
+    return None
 
 
 def _inline(name: str, action: re.Match[str], terms: Terms) -> Block | None:
@@ -67,8 +96,6 @@ def _inline(name: str, action: re.Match[str], terms: Terms) -> Block | None:
 
 
 def _without_input(text: str, action: re.Match[str], name: str, terms: Terms) -> Block | None:
-    if terms.more and len(text) - action.end() < 40:
-        return Block(len(text), open=True)
     chosen = option([Call(name, {})], terms)
     return Block(action.end(), chosen.calls) if chosen.legal else None
 

@@ -26,8 +26,10 @@ one is an error that names file and line, before anything is asked.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +98,24 @@ def folders() -> dict[str, Path]:
 
 
 def read(folder: Path) -> PromptSet:
-    """The set in a folder, checked. Raises PromptError."""
+    """The set in a folder, checked; read anew when one of its files was changed. PromptError."""
+    stamps = (_stamps(folder), _stamps(settings.own_prompts() / DEFAULT))
+    return _read(folder, Path.cwd(), stamps)
+
+
+def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """When and how large the files of a folder are: equal stamps, equal texts."""
+    try:
+        with os.scandir(folder) as files:
+            stated = [(file.name, file.stat()) for file in files]
+    except OSError as error:
+        raise PromptError(f"{folder} cannot be read: {error}") from error
+    return tuple(sorted((name, state.st_mtime_ns, state.st_size) for name, state in stated))
+
+
+@lru_cache(maxsize=64)
+def _read(folder: Path, here: Path, stamps: object) -> PromptSet:
+    """Reads a set; `here` and `stamps` only say when what was read before will do."""
     given = read_settings(folder / "set.toml")
     known = {name: _file(folder, name) for name in BLANKS}
     there = {name: file for name, file in known.items() if name not in OPTIONAL or file.exists()}
@@ -156,9 +175,18 @@ def _folder(wanted: str | Path) -> Path | None:
 
 
 def _suited(model: str) -> PromptSet:
-    """The first set, in order of name, with a pattern that fits the model's name."""
-    for _, folder in sorted(folders().items()):
-        patterns = read_settings(folder / "set.toml").get("models", ())
+    """The first set with a pattern that fits the model's name: the nearest place, then by name."""
+    places = settings.prompt_folders()
+    for folder in sorted(folders().values(), key=lambda f: (places.index(f.parent), f.name)):
+        file = folder / "set.toml"
+        patterns = _patterns(file, file.stat().st_mtime_ns)
         if any(fnmatchcase(model, pattern) for pattern in patterns):
             return read(folder)
     return load(DEFAULT)
+
+
+@lru_cache(maxsize=256)
+def _patterns(file: Path, changed: int) -> tuple[str, ...]:
+    """The patterns of the models that a set suits; `changed` says when what was read will do."""
+    patterns: tuple[str, ...] = read_settings(file).get("models", ())
+    return patterns

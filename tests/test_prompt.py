@@ -153,6 +153,7 @@ def test_an_edit_is_taken_up_at_the_next_load(tmp_path: Path) -> None:
 def test_the_set_that_suits_a_model_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path / "..")
     monkeypatch.setenv("AZENT_HOME", str(tmp_path))
     write_set(tmp_path / "prompts" / "tiny", 'models = ["*:0.5b", "tiny*"]')
     assert prompt.load(model="qwen2.5-coder:0.5b").name == "tiny"

@@ -136,6 +136,8 @@ def test_quotes_around_data_stay(text: str) -> None:
         '{"tools":[{"tool":"now"<|im_end|>ut":get(city{"pat="Oslo")x<h"t',  # so did its bracket
         "{'tool':'now'</s>'get(city{'x='Oslo')x'</tool_call>",
         "[search_notes(query='It\\'s so\nlate', tags=['a'], limit=3)]",  # half an argument's name
+        "[fly(to=['a (b)', 'c]'], on=3)]",  # the same for a tool that there is not
+        "[fly(to='a' and more)]\nMore.",
         'hm "<|tool_call>call:now er{city:<|"y>Oslo<|"|>}',  # a head with no name is no head
         "<|tool_call>call:{city: 1}<tool_call|>More.",
         'as in "<|tool_call>{now} and more',

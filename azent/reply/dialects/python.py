@@ -155,7 +155,7 @@ def python_calls(text: str, at: int, terms: Terms, *, sure: bool = False) -> Blo
 
     Outside of tags and brackets (unless `sure`) only registered names count.
     """
-    reader = Reader(text, terms)
+    reader, marked = Reader(text, terms), sure or text[at] == "["
     try:
         calls, end = reader.calls(at)
     except _NoCall:
@@ -163,13 +163,8 @@ def python_calls(text: str, at: int, terms: Terms, *, sure: bool = False) -> Blo
     except _OutOfText as out:
         return _unfinished(text, out.name, terms, sure)
     except Fault as fault:
-        if not (resolved_tool(reader.name, terms.specs) and fault.at < len(text)):
-            return None
-        end = _end_of_line(text, fault.at)
-        if terms.more and _end_of_line(text, fault.reach) >= len(text):
-            return Block(len(text), open=True)
-        return Block(end, problem=broken(fault, at, reader.name), vain=fault.reach - at)
-    if not _plausible(calls, text[at] == "[" or sure, terms):
+        return _broken(text, at, fault, reader.name, terms, marked)
+    if not _plausible(calls, marked, terms):
         return None
     chosen = option(calls, terms, 0, [f"{what} was forgiven" for what in reader.bent])
     return Block(end, chosen.calls, repairs=chosen.bent)
@@ -186,6 +181,19 @@ def _unfinished(text: str, name: str, terms: Terms, sure: bool) -> Block | None:
     if not name or not resolved_tool(name, terms.specs):
         return None if not sure else Block(len(text), problem=truncated(name), open=True)
     return Block(len(text), problem=truncated(name), open=True)
+
+
+def _broken(
+    text: str, at: int, fault: Fault, name: str, terms: Terms, marked: bool
+) -> Block | None:
+    """A call that cannot be read: a problem where its tool is known, else mere words."""
+    known = resolved_tool(name, terms.specs) is not None
+    if terms.more and (known or marked) and _end_of_line(text, fault.reach) >= len(text):
+        return Block(len(text), open=True)
+    if not known or fault.at >= len(text):
+        return None
+    end = _end_of_line(text, fault.at)
+    return Block(end, problem=broken(fault, at, name), vain=fault.reach - at)
 
 
 def _end_of_line(text: str, at: int) -> int:

@@ -138,6 +138,8 @@ def test_quotes_around_data_stay(text: str) -> None:
         "[search_notes(query='It\\'s so\nlate', tags=['a'], limit=3)]",  # half an argument's name
         "[fly(to=['a (b)', 'c]'], on=3)]",  # the same for a tool that there is not
         "[fly(to='a' and more)]\nMore.",
+        "{" + "a!b " * 18 + ':[{"tool":header"!x": "y"}.',  # a key may be long
+        "{" + "a!b " * 22 + ':[{"tool":header"!x": "y"}.',
         'hm "<|tool_call>call:now er{city:<|"y>Oslo<|"|>}',  # a head with no name is no head
         "<|tool_call>call:{city: 1}<tool_call|>More.",
         'as in "<|tool_call>{now} and more',

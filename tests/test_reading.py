@@ -143,6 +143,7 @@ NOT_MEANT = [
     ("somebody's data", '{"name": "add", "version": "1.0.0"}'),
     ("a person", '{"name": "Ann", "age": 3}'),
     ("a list of names", '["now", "add"]'),
+    ("actions that have a tool's name", '{"actions": ["add"]}'),
     ("a list of tools to buy", '{"tools": ["hammer", "saw"]}'),
     (
         "a schema",
@@ -265,7 +266,10 @@ DAMAGE = [
     ),
 ]
 
+LACKING = "error:missing_argument"
 REFUSED = [
+    ("names alone", '{"tools": ["add", "now"]}', [["add", LACKING], ["now", {}]]),
+    ("a name alone", '{"tools": "add"}', [["add", LACKING]]),
     (
         "an argument behind a damaged tag",  # no part of the value before it
         "<function=grep>\n<parameter=pattern>x</parameter>\n<parameter path>.</parameter>\n</function>",

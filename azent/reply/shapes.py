@@ -96,8 +96,8 @@ class Shaper:
         if isinstance(inner, Mapping):
             return self._wrapper_of_one(inner)
         if not isinstance(inner, list):
-            return self._named(inner) if isinstance(inner, str) else None
-        shapes = [self._item(item) for item in inner]
+            return self._named(inner, strong) if isinstance(inner, str) else None
+        shapes = [self._item(item, strong) for item in inner]
         if not strong and any(shape is None for shape in shapes):
             return None
         if all(shape is None for shape in shapes):
@@ -113,17 +113,17 @@ class Shaper:
             shape.bent.append("one call was given without a list around it")
         return shape
 
-    def _item(self, item: Any) -> Shape | None:
+    def _item(self, item: Any, strong: bool) -> Shape | None:
         if isinstance(item, str):
-            return self._named(item)
+            return self._named(item, strong)
         if isinstance(item, dict):
             return self._asked(item) or self.shape(item)
         return Shape() if item is None else self.shape(item)
 
-    def _named(self, name: str) -> Shape | None:
-        """Only a name, for a tool that needs no arguments."""
+    def _named(self, name: str, strong: bool) -> Shape | None:
+        """Only a name: a call of a tool that needs no arguments, or one that lacks them."""
         tool = resolved_tool(name, self.specs)
-        if tool is None or self._required(tool):
+        if tool is None or (self._required(tool) and not strong):
             return Shape() if folded(name) in keys.NO_TOOL else None
         return Shape([Call(tool, {})], bent=["a bare name was read as a call without arguments"])
 

@@ -3,16 +3,19 @@
     python scripts/fuzz_reply.py [--seconds N] [FOLDER_OR_FILE ...]
 
 Begins from the replies in tests/cases, and from the texts of a folder where one is named; new ones
-that reach something are kept in the first folder. A file alone is tried again. A text breaks the
-reader when reading raises or takes seconds, when reading it in pieces gives another reply or shows
-other words, or when a call of a tool that was not offered is legal. What is found belongs into
-tests/test_reading.py, as a case for its whole kind.
+that reach something are kept there. A text that breaks the reader is written to a file `crash-...`;
+a file alone is tried again.
+
+A text breaks the reader when reading raises or takes seconds, when reading it in pieces gives
+another reply or shows other words, or when a call of a tool that was not offered is legal. What is
+found belongs into tests/test_reading.py or tests/test_reader.py, as a case for its whole kind.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import random
 import re
@@ -39,16 +42,15 @@ def main() -> None:
     parser.add_argument("corpus", nargs="*", help="folders with texts to begin from, or one file")
     options = parser.parse_args()
     if not _has_wheel():
-        print(
-            "fuzz_reply: left out, atheris has wheels for Linux on x86-64 and Python to 3.13 only"
-        )
+        print("fuzz_reply: left out, atheris has wheels for Linux on x86-64 and Python to 3.13")
         return
-    _watch_the_reader()
     with tempfile.TemporaryDirectory(prefix="azent-fuzz-") as scratch:
-        arguments = [f"-max_total_time={options.seconds}", *_limits(), *options.corpus]
-        if not any(Path(given).is_file() for given in options.corpus):
-            arguments += _beginnings(Path(scratch))
-        _fuzz(arguments)
+        # In a process of its own: the fuzzer ends the one it runs in, and nothing tidies up there.
+        child = os.fork()
+        if child == 0:
+            _fuzz(options, Path(scratch))
+        _, status = os.waitpid(child, 0)
+    sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def _has_wheel() -> bool:
@@ -64,8 +66,11 @@ def _watch_the_reader() -> None:
         import azent.reply  # noqa: F401
 
 
-def _limits() -> list[str]:
-    return [f"-max_len={LONGEST}", f"-timeout={SLOWEST}", "-print_final_stats=1"]
+def _arguments(options: argparse.Namespace, scratch: Path) -> list[str]:
+    limits = [f"-max_total_time={options.seconds}", f"-max_len={LONGEST}", f"-timeout={SLOWEST}"]
+    quiet = ["-verbosity=0", "-print_final_stats=1"]
+    again = any(Path(given).is_file() for given in options.corpus)
+    return [*limits, *quiet, *options.corpus, *([] if again else _beginnings(scratch))]
 
 
 def _beginnings(scratch: Path) -> list[str]:
@@ -88,10 +93,11 @@ def _escaped(word: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in word.encode())
 
 
-def _fuzz(arguments: list[str]) -> None:
+def _fuzz(options: argparse.Namespace, scratch: Path) -> None:
     """Does not return: the fuzzer ends the process."""
     import atheris
 
+    _watch_the_reader()
     from azent.reply import Reader, read, read_words
     from tests.reading import specs
     from tests.test_reply_properties import SPECS
@@ -114,7 +120,7 @@ def _fuzz(arguments: list[str]) -> None:
         shown += reader.words()
         assert shown.strip() == reply.text or LATE_END.search(text)
 
-    atheris.Setup([sys.argv[0], *arguments], try_one)
+    atheris.Setup([sys.argv[0], *_arguments(options, scratch)], try_one)
     atheris.Fuzz()
 
 

@@ -268,6 +268,16 @@ DAMAGE = [
 
 LACKING = "error:missing_argument"
 REFUSED = [
+    (
+        "more than ReAct's input by name",
+        "Action: get_weather\nAction Input: city: Oslo} and more",
+        "error:malformed",
+    ),
+    (
+        "ReAct's input by name that is no literal",  # and not the text "command=ls" either
+        "Action: run_command\nAction Input: command=ls",
+        "error:malformed",
+    ),
     ("names alone", '{"tools": ["add", "now"]}', [["add", LACKING], ["now", {}]]),
     ("a name alone", '{"tools": "add"}', [["add", LACKING]]),
     (
@@ -389,6 +399,15 @@ DIALECTS = [
         "ReAct as Python that says it twice",
         'Action: add(1, 2)\nAction Input: {"a": 1, "b": 2}',
         SUM,
+    ),
+    ("ReAct's input as Python", "Action: add\nAction Input: add(a=1, b=2)", SUM),
+    ("ReAct's input by name", "Action: add\nAction Input: a=1, b=2", SUM),
+    ("ReAct's input by name and colon", "Action: get_weather\nAction Input: city: Oslo", OSLO),
+    ("ReAct's input in quotes", "Action: get_weather\nAction Input: `Oslo`", OSLO),
+    (
+        "ReAct's input that ends in a quote",
+        'Action: grep\nAction Input: say "x"',
+        [["grep", {"pattern": 'say "x"'}]],
     ),
     (
         "ReAct with the schema as its arguments",

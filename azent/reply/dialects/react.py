@@ -23,6 +23,8 @@ _MARKS = re.compile(r"[`*.\s]*")
 _FENCE = re.compile(r"\s*```(?:json)?\s*")
 _REST = re.compile(r"[^\n]*")
 _CALLED = re.compile(r"(?:await )?(?P<name>[\w.-]+)\s*\(")
+_KEYED = re.compile(r"(?P<key>\w+)\s*(?P<mark>[=:])")
+_QUOTED = re.compile(r"(?P<mark>[\"'`])(?P<inner>(?:(?!(?P=mark)).)*)(?P=mark)")
 _INLINE = re.compile(r"(?P<name>[\w.-]+)\s*\[(?P<given>[^\]\n]*)\]\s*\Z")
 
 
@@ -80,9 +82,10 @@ def _as_python(text: str, action: re.Match[str], terms: Terms) -> Block | None:
     """`Action: search("rent")`, with nothing else on the line."""
     begin = action.start("name") + len(action.group("name")) - len(action.group("name").lstrip("`"))
     block = python_calls(text, begin, terms)
-    if block is None or block.open or _MARKS.fullmatch(text, block.end, action.end()):
+    if block is None or block.open:
         return block
-    return None
+    alone = _MARKS.fullmatch(text, block.end, action.end())
+    return replace(block, end=action.end()) if alone else None
 
 
 def _inline(name: str, action: re.Match[str], terms: Terms) -> Block | None:
@@ -107,20 +110,56 @@ def _with_input(text: str, at: int, name: str, terms: Terms) -> Block:
         return Block(len(text), problem=None if terms.more else truncated(name), open=True)
     if text[begin] in "{[":
         return _after_fence(text, call_with(name, text, begin, terms), bool(fence))
+    called = _CALLED.match(text, begin)
+    if called is not None and _same(called.group("name"), name, terms):
+        block = python_calls(text, begin, terms)
+        if block is not None:
+            return block
     rest = _REST.match(text, begin)
     end = rest.end() if rest else begin
     if terms.more and end >= len(text):
         return Block(len(text), open=True)
-    given = text[begin:end].strip().strip("\"'")
+    given = text[begin:end].strip()
     if terms.cut and end >= len(text):
         return Block(len(text), problem=truncated(name), open=True)
     return replace(_bound(name, given, terms), end=end)
 
 
+def _same(one: str, other: str, terms: Terms) -> bool:
+    tool = resolved_tool(one, terms.specs)
+    return tool is not None and tool == resolved_tool(other, terms.specs)
+
+
 def _bound(name: str, given: str, terms: Terms) -> Block:
-    raw: Any = {} if given.casefold() in ("", "none", "{}", "null") else given
+    """The call that a line means: arguments by name, or one bare value, in quotes or not."""
+    keyed = _KEYED.match(given)
+    if keyed is not None and keyed.group("key") in _arguments(name, terms):
+        return _by_name(name, given, keyed.group("mark"), replace(terms, more=False))
+    quoted = _QUOTED.fullmatch(given)
+    raw: Any = quoted.group("inner") if quoted else given
+    if given.casefold() in ("", "none", "{}", "null"):
+        raw = {}
     chosen = option([Call(name, raw)], terms)
     return Block(0, chosen.calls, repairs=chosen.bent)
+
+
+def _by_name(name: str, given: str, mark: str, terms: Terms) -> Block:
+    """`city="Oslo"` or `city: Oslo`: no value of which these are a part."""
+    if mark == ":":
+        spelled = f"{{{given}}}"
+        block: Block | None = call_with(name, spelled, 0, terms)
+    else:
+        spelled = f"{resolved_tool(name, terms.specs)}({given})"
+        block = python_calls(spelled, 0, terms)
+    if block is not None and block.end >= len(spelled):
+        return block
+    message = f"{name}: The input could not be read. Write it as one JSON object."
+    return Block(0, problem=Problem("malformed", message))
+
+
+def _arguments(name: str, terms: Terms) -> dict[str, Any]:
+    tool = resolved_tool(name, terms.specs)
+    return dict((terms.specs[tool].get("parameters") or {}).get("properties", {})) if tool else {}
 
 
 def _after_fence(text: str, block: Block, fenced: bool) -> Block:

@@ -63,7 +63,7 @@ _BREAKS = r",，:：{}\[\]()｛｝［］\"`“”<>=\\|;"
 _BARE = re.compile(rf"[^\s'{_BREAKS}][^\n\r{_BREAKS}]*+")
 _BARE_URL = re.compile(r"[a-z]{2,6}://[^\s,{}\[\]()\"'`<>]++")
 _BARE_KEY = re.compile(rf"[^\s'/#{_BREAKS}][^\n'{_BREAKS}]{{0,80}}?(?=\s*+[:：])")
-_BEGUN_KEY = re.compile(rf"(?:[\w -]*|[^\s'/#{_BREAKS}][^\n'{_BREAKS}]{{0,80}})\Z")
+_BEGUN_KEY = re.compile(rf"(?:[\w -]*+|[^\s'/#{_BREAKS}][^\n'{_BREAKS}]{{0,80}}+)\s*+\Z")
 
 
 class Fault(ValueError):

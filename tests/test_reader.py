@@ -141,6 +141,8 @@ def test_quotes_around_data_stay(text: str) -> None:
         "{" + "a!b " * 18 + ':[{"tool":header"!x": "y"}.',  # a key may be long
         "{" + "a!b " * 22 + ':[{"tool":header"!x": "y"}.',
         '{"tools":{-to' + "\n" * 60 + ": 'O\\'all,\": 'O\\'\"\"}}]}",
+        "Action: add(a=1,\n  b=2) and so on, and so on, and so on",
+        "Action: add(1, 2) and so on, and so on, and so on, and so on",
         'hm "<|tool_call>call:now er{city:<|"y>Oslo<|"|>}',  # a head with no name is no head
         "<|tool_call>call:{city: 1}<tool_call|>More.",
         'as in "<|tool_call>{now} and more',

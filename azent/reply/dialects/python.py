@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from azent.literals import Fault, readings
+from azent.literals import Fault, Reading, readings
 from azent.messages import Call
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import broken, option, truncated
@@ -111,6 +111,7 @@ class Reader:
     def _value(self, at: int) -> Any:
         self._present(at)
         found = readings(self.text, at, python=True, place="argument")
+        found = [each for each in found if self._goes_on(each)] or found
         if any(other.value != found[0].value for other in found):
             reach = max(other.end for other in found)
             raise Fault("quotes or backslashes in it can be read in two ways", at, reach=reach)
@@ -118,6 +119,11 @@ class Reader:
             raise _OutOfText(self.name)
         self.bent += found[0].bent
         return found[0]
+
+    def _goes_on(self, reading: Reading) -> bool:
+        """Does what can follow an argument follow it, or nothing yet?"""
+        end = self._space(reading.end)
+        return not reading.ended or self.text[end : end + 1] in ("", ",", ")")
 
     def _properties(self, name: str) -> dict[str, Any]:
         tool = resolved_tool(name, self.terms.specs)

@@ -79,13 +79,16 @@ def _agreed(block: Block, other: Block | None) -> Block:
 
 
 def _as_python(text: str, action: re.Match[str], terms: Terms) -> Block | None:
-    """`Action: search("rent")`, with nothing else on the line."""
+    """`Action: search("rent")`, with nothing else on the line where it ends."""
     begin = action.start("name") + len(action.group("name")) - len(action.group("name").lstrip("`"))
     block = python_calls(text, begin, terms)
     if block is None or block.open:
         return block
-    alone = _MARKS.fullmatch(text, block.end, action.end())
-    return replace(block, end=action.end()) if alone else None
+    line = _REST.match(text, block.end)
+    end = line.end() if line else block.end
+    if terms.more and end >= len(text):
+        return Block(len(text), open=True)
+    return replace(block, end=end) if _MARKS.fullmatch(text, block.end, end) else None
 
 
 def _inline(name: str, action: re.Match[str], terms: Terms) -> Block | None:

@@ -269,6 +269,8 @@ DAMAGE = [
 
 LACKING = "error:missing_argument"
 REFUSED = [
+    ("no comma in Python", '[get_weather(city="Oslo"\n unit="celsius")]', "error:malformed"),
+    ("not even a space in Python", '[get_weather(city="Oslo"unit="celsius")]', "error:malformed"),
     (
         "more than ReAct's input by name",
         "Action: get_weather\nAction Input: city: Oslo} and more",

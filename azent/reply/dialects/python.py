@@ -18,6 +18,7 @@ from azent.validate import resolved_tool
 _NAME = re.compile(r"(?:await\s+)?(?P<print>print\s*\(\s*)?(?P<name>[A-Za-z_][\w.:-]{0,100})\s*\(")
 _PARTIAL = re.compile(r"[\w.:\s-]{0,110}(?:print\s*\(\s*[\w.:-]{0,100})?\Z")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
+_WORD = re.compile(r"\w++(?!\s*+=)")
 _SPACE = re.compile(r"(?:\s|#[^\n]*)*+")
 _BETWEEN = re.compile(r"[\s,;]*+")
 
@@ -111,7 +112,7 @@ class Reader:
     def _value(self, at: int) -> Any:
         self._present(at)
         found = readings(self.text, at, python=True, place="argument")
-        found = [each for each in found if self._goes_on(each)] or found
+        found = [each for each in found if not self._ends_in_a_word(each)] or found
         if any(other.value != found[0].value for other in found):
             reach = max(other.end for other in found)
             raise Fault("quotes or backslashes in it can be read in two ways", at, reach=reach)
@@ -120,10 +121,9 @@ class Reader:
         self.bent += found[0].bent
         return found[0]
 
-    def _goes_on(self, reading: Reading) -> bool:
-        """Does what can follow an argument follow it, or nothing yet?"""
-        end = self._space(reading.end)
-        return not reading.ended or self.text[end : end + 1] in ("", ",", ")")
+    def _ends_in_a_word(self, reading: Reading) -> bool:
+        """Does a word touch its end, as in 'O'Brien', that is no name of the next argument?"""
+        return reading.ended and _WORD.match(self.text, reading.end) is not None
 
     def _properties(self, name: str) -> dict[str, Any]:
         tool = resolved_tool(name, self.terms.specs)

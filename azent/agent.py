@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from azent import prompt
-from azent.arguments import at_least, one_of
+from azent.arguments import at_least, one_of, seconds, sendable
 from azent.drive import Approve, adrive, drive, nobody
 from azent.errors import UsageError
 from azent.execute import RESULT_CHARS, Execution, RunCall
@@ -90,7 +90,7 @@ class Agent:
         self.choice = one_of("choice", choice, [*sorted(RESERVED), *self.toolbox.tools])
         self.rounds = at_least("rounds", rounds, 0)
         self.repairs = at_least("repairs", repairs, 0)
-        self.timeout = None if timeout is None else at_least("timeout", timeout, 0)
+        self.timeout = None if timeout is None else seconds("timeout", timeout)
         self.result_chars = at_least("result_chars", _result_chars(result_chars, self.model), 1)
         self.width = at_least("width", width, 1)
         self.executor = executor
@@ -106,7 +106,7 @@ class Agent:
         return Terms(
             specs=self.toolbox.specs,
             prompts=prompt.load(self.prompts, self.model.name),
-            system=_system_text(self.system, context),
+            system=sendable("the system text", _system_text(self.system, context)),
             typed=self.output,
             choice=self.choice,
             rounds=self.rounds,
@@ -273,7 +273,7 @@ class Agent:
 def _begun(question: str | None, log: Log, terms: Terms) -> Log:
     """The log that a turn begins with."""
     if question is not None:
-        return asked(log, question, terms)
+        return asked(log, sendable("the question", question), terms)
     if not log:
         raise UsageError("there is no conversation to go on with", "Ask a question.")
     return log

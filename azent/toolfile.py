@@ -82,6 +82,8 @@ def _module(place: str) -> ModuleType:
 
 
 def _from_file(path: Path) -> ModuleType:
+    if path.is_dir():
+        raise ToolsFileError(f"{path} is a folder", "Name a Python file of functions in it.")
     if not path.is_file():
         raise ToolsFileError(f"there is no file {path}", "Name a Python file of functions.")
     name = _free_name(f"{IN_A_FILE}{path.stem}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -286,3 +287,92 @@ def test_a_table_has_columns_where_they_fit() -> None:
     assert list(table(("model", "size"), rows, 10)) == [
         *("北京", "  size 1", "  GB", "a longer name", "  size 20", "  GB"),
     ]
+
+
+# ---- what a shell can do to a program ------------------------------------------------------------
+
+ROOT = Path(__file__).parent.parent
+STRAY = b"caf\xe9"  # a text in Latin-1, which is no UTF-8
+
+
+def process(
+    arguments: list[str | bytes], server: ScriptedOllama, said: bytes = b"", closed: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    """azent in a process of its own, with streams closed as a shell does it."""
+    words = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "azent", *arguments]
+    env = {
+        **os.environ,
+        "OLLAMA_HOST": server.url,
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONPATH": str(ROOT),
+    }
+    return subprocess.run(words, input=said, capture_output=True, timeout=60, env=env)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "culprit"),
+    [
+        (["ask", STRAY], b"", b"the question"),
+        (["ask"], STRAY, b"the question"),
+        (["chat", "-q"], STRAY + b"\n", b"the question"),
+        (["ask", "Hi", "--system", STRAY], b"", b"the system text"),
+    ],
+    ids=["argument", "pipe", "chat", "system"],
+)
+def test_bytes_that_are_no_text_are_refused_before_a_model_is_asked(
+    arguments: list[str | bytes], said: bytes, culprit: bytes
+) -> None:
+    with ScriptedOllama("Hello.") as server:
+        run = process([*arguments, "-m", "scripted"], server, said)
+        assert not server.requests
+    assert run.stdout == b""
+    assert run.stderr.startswith(b"azent: " + culprit + b" is no text")
+    assert run.returncode == (0 if arguments[0] == "chat" else 2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes the streams")
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code", "out"),
+    [
+        ("2>&-", ["ask", "Hi"], 0, b"Hello.\n"),
+        (">&-", ["ask", "Hi", "-q"], 0, b""),
+        ("<&-", ["ask", "Hi", "-q"], 0, b"Hello.\n"),
+        ("<&-", ["ask"], 2, b""),
+        ("<&-", ["chat", "-q"], 0, b""),
+    ],
+)
+def test_closed_streams_lead_nowhere(
+    closed: str, arguments: list[str | bytes], code: int, out: bytes
+) -> None:
+    with ScriptedOllama("Hello.") as server:
+        run = process(arguments, server, closed=closed)
+    assert (run.returncode, run.stdout) == (code, out)
+    assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("timeout", ["inf", "1e300", "3e6"])
+def test_there_may_be_all_the_time_there_is(timeout: str) -> None:
+    with ScriptedOllama("Hello.") as server:
+        run = azent("ask", "Hi", "-m", "scripted", "-q", "--timeout", timeout, server=server)
+    assert (run.stdout, run.stderr) == ("Hello.\n", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "a model without a name cannot be fetched"),
+        ("gguf:", "azent has no file for a model ''"),
+        ("gguf:none", "azent has no file for a model 'none'"),
+    ],
+)
+def test_what_cannot_be_fetched(name: str, said: str) -> None:
+    with ScriptedOllama() as server:
+        run = azent("models", "pull", name, server=server)
+    assert (run.exit_code, run.stdout) == (4, "")
+    assert run.stderr.startswith(f"azent: {said}\n")
+
+
+def test_a_folder_is_no_file_of_tools(tmp_path: Path) -> None:
+    run = azent("tools", "list", str(tmp_path))
+    assert run.exit_code == 7
+    assert run.stderr.startswith(f"azent: {tmp_path} is a folder\n")

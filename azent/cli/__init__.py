@@ -9,7 +9,10 @@ A command is imported when it is run, or asked for its help, so that none of the
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+from typing import TextIO
 
 import typer
 
@@ -38,12 +41,29 @@ def _azent(
 
 def main() -> None:
     """Run the command line."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A code page without an emoji must not stop us, nor lose what it was.
-            stream.reconfigure(errors="backslashreplace")
+        # A code page without an emoji must not stop us, nor lose what it was.
+        _on_odd_text(stream, "backslashreplace")
+    _on_odd_text(sys.stdin, "surrogateescape")  # as in arguments: whoever takes the text refuses it
     _complete()
     app(prog_name="azent")
+
+
+def _open_what_is_closed() -> None:
+    """Streams that were closed before we began, as by `2>&-`, lead nowhere from here on.
+
+    Python has None for them, and prints what is meant for a closed stderr on stdout.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115  # open to the end
+            setattr(sys, name, nowhere)
+
+
+def _on_odd_text(stream: TextIO, errors: str) -> None:
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors=errors)
 
 
 def _complete() -> None:

@@ -40,8 +40,9 @@ def pull_model(
     """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
     if name.startswith("gguf:"):
         from azent.cli.progress import fetch_model
+        from azent.models.fetch import known
 
-        print(fetch_model(name.removeprefix("gguf:")))
+        print(fetch_model(known(name.removeprefix("gguf:"))))
         return
     from azent.cli.progress import show_pull
     from azent.models.catalogue import pull

@@ -33,9 +33,10 @@ def show_pull(steps: Iterable[Pulling]) -> None:
 
 
 def _bar() -> Progress:
-    """A bar in bytes on standard error, gone when it is done."""
+    """A bar in bytes on standard error, gone when it is done; in a pipe there is none."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from azent import settings
-from azent.errors import ModelRefused, ModelUnreachable
+from azent.errors import ModelNotFound, ModelRefused, ModelUnreachable
 
 if TYPE_CHECKING:
     import ollama
@@ -70,6 +70,10 @@ def version(host: str | None = None) -> str:
 
 def pull(name: str, host: str | None = None) -> Iterator[Pulling]:
     """Have a server fetch a model; how far it is, as it goes. Raises ModelError's kinds."""
+    if not name:
+        raise ModelNotFound(
+            "a model without a name cannot be fetched", "ollama.com/library has names."
+        )
     with _client(host, read=None) as client:
         for step in client.pull(name, stream=True):
             yield Pulling(step.status or "", step.completed or 0, step.total or 0)

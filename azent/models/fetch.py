@@ -54,10 +54,15 @@ def model_file(name: str, *, progress: Progress | None = None) -> Path:
     `progress` is told the bytes that are there and the bytes in all. Raises ModelNotFound for a
     name without a pinned file and under AZENT_OFFLINE, ModelError when it cannot be fetched.
     """
-    if name not in MODELS:
-        known = ", ".join(MODELS)
-        raise ModelNotFound(f"azent has no file for a model {name!r}", f"It can fetch {known}.")
-    return fetched(MODELS[name], progress=progress)
+    return fetched(MODELS[known(name)], progress=progress)
+
+
+def known(name: str) -> str:
+    """The name, which must be one that azent has a pinned file for. Raises ModelNotFound."""
+    if name in MODELS:
+        return name
+    hint = f"It can fetch {', '.join(MODELS)}."
+    raise ModelNotFound(f"azent has no file for a model {name!r}", hint)
 
 
 def fetched(file: File, *, progress: Progress | None = None) -> Path:

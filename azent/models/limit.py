@@ -51,7 +51,9 @@ class Limit:
         stream = response.extensions.get("network_stream")
         if left is None or stream is None:
             return
-        self._timer = threading.Timer(left, _cut, [stream.get_extra_info("socket")])
+        self._timer = threading.Timer(
+            min(left, threading.TIMEOUT_MAX), _cut, [stream.get_extra_info("socket")]
+        )
         self._timer.daemon = True
         self._timer.start()
 

@@ -141,8 +141,11 @@ def spec_of(thing: object) -> Spec:
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         hint = 'A tool is {"name": ..., "description": ..., "parameters": {a JSON Schema}}.'
         raise SchemaError(f"{thing!r} describes no tool", hint)
-    empty = {"type": "object", "properties": {}}
-    return {"description": "", **inner, "parameters": inner.get("parameters") or empty}
+    parameters = inner.get("parameters") or {"type": "object", "properties": {}}
+    if not isinstance(parameters, Mapping):
+        hint = 'Give a JSON Schema: {"type": "object", "properties": {...}}.'
+        raise SchemaError(f"the parameters of {inner['name']!r} are no JSON Schema", hint)
+    return {"description": "", **inner, "parameters": parameters}
 
 
 def are_trusted(things: Iterable[object]) -> bool:

@@ -226,3 +226,36 @@ def test_deep_input_is_a_problem() -> None:
     call, _ = checked(Call("f", {"x": deep}), spec(x={}))
     assert call.problem is not None
     assert call.problem.kind == "too_deep"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        {"type": "int"},
+        {"type": int},
+        {"type": "integer", "multipleOf": 0},
+        {"type": "integer", "minimum": "0"},
+        {"anyOf": {"type": "integer"}},
+        {"type": "object", "properties": ["a"]},
+        {"type": "array", "items": "integer"},
+    ],
+)
+def test_what_is_no_schema_lets_nothing_through_and_raises_nothing(schema: Any) -> None:
+    for value in (1, [1], {"a": 1}):
+        call, _ = checked(Call("f", {"x": value}), spec(x=schema))
+        assert call.problem is None or call.problem.kind == BAD
+    assert call.problem is not None
+
+
+@pytest.mark.parametrize("properties", [["x"], "x", 5])
+def test_properties_that_are_none_raise_nothing(properties: Any) -> None:
+    parameters = {"type": "object", "properties": properties}
+    call, _ = checked(Call("f", {"x": 1}), {"f": {"name": "f", "parameters": parameters}})
+    assert call.problem is not None
+
+
+def test_names_of_arguments_are_texts() -> None:
+    given: Any = {1: 2}
+    call, _ = checked(Call("f", given), spec(x=INTEGER))
+    assert call.problem is not None and "must be texts" in call.problem.message

@@ -14,7 +14,7 @@ from typing import Any
 from azent.literals import MAX_DEPTH, literal, plain, repeated_key
 from azent.messages import Call, Problem, Specs
 from azent.validate.coerce import Coercer
-from azent.validate.judge import Judge, judge_for, verdict
+from azent.validate.judge import UNFIT, Judge, judge_for, unusable, verdict
 from azent.validate.names import nearest, resolved
 
 __all__ = ["checked", "resolved_tool"]
@@ -55,10 +55,13 @@ def _judged(call: Call, spec: Mapping[str, Any], trusted: bool) -> tuple[Call, t
         return dataclasses.replace(call, problem=problem), ()
     judge = judge_for(spec.get("parameters") or _NO_PARAMETERS, trusted)
     coercer = Coercer(judge)
-    given = _as_object(call.tool_input, judge, coercer)
-    if not isinstance(given, dict):
-        return dataclasses.replace(call, tool_input={}, problem=_no_object(call, given)), ()
-    made = plain(coercer.coerced(given, judge.schema, "$"))
+    try:
+        given = _as_object(call.tool_input, judge, coercer)
+        if not isinstance(given, dict):
+            return dataclasses.replace(call, tool_input={}, problem=_no_object(call, given)), ()
+        made = plain(coercer.coerced(given, judge.schema, "$"))
+    except UNFIT as error:
+        return dataclasses.replace(call, problem=unusable(call.tool, error)), ()
     problem = verdict(call.tool, made, judge) or _unencodable(call.tool, made)
     return dataclasses.replace(call, tool_input=made, problem=problem), tuple(coercer.bent)
 
@@ -128,9 +131,15 @@ def _unreadable(call: Call) -> Problem | None:
     if _depth(call.tool_input) > MAX_DEPTH:
         message = f"{call.tool}: the input is nested deeper than {MAX_DEPTH} levels"
         return Problem("too_deep", message)
+    if not _has_names(call.tool_input):
+        return Problem("invalid_argument", f"{call.tool}: names of arguments must be texts at $")
     if (key := repeated_key(call.tool_input)) is not None:
         return Problem("malformed", f"{call.tool}: {key!r} is given twice with different values")
     return None
+
+
+def _has_names(tool_input: Any) -> bool:
+    return not isinstance(tool_input, dict) or all(isinstance(name, str) for name in tool_input)
 
 
 def _depth(value: Any) -> int:

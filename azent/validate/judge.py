@@ -29,6 +29,8 @@ _OPENING = (
     *("additionalProperties", "unevaluatedProperties", "patternProperties"),
     *("allOf", "anyOf", "oneOf", "$ref"),
 )
+# What a schema brings about where a keyword has a value of the wrong kind ("properties": []).
+UNFIT = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
 _ORDER = ("missing_argument", "unexpected_argument", "invalid_argument")
 
 
@@ -131,8 +133,8 @@ def verdict(tool: str, tool_input: dict[str, Any], judge: Judge) -> Problem | No
         found = list(judge.validator.iter_errors(tool_input))
     except referencing.exceptions.Unresolvable as error:
         return Problem("invalid_argument", f"{tool}: its schema refers to {error.ref!r}, not given")
-    except (re.error, jsonschema.exceptions.UnknownType, TypeError, ValueError) as error:
-        return Problem("invalid_argument", f"{tool}: its schema cannot be used: {error}")
+    except (re.error, jsonschema.exceptions.UnknownType, *UNFIT) as error:
+        return unusable(tool, error)
     except RecursionError:
         return Problem("too_deep", f"{tool}: the input is nested too deep")
     if not found:
@@ -141,6 +143,11 @@ def verdict(tool: str, tool_input: dict[str, Any], judge: Judge) -> Problem | No
     kind = min((kind for kind, _ in faults), key=_ORDER.index)
     faults.sort(key=lambda fault: _ORDER.index(fault[0]))
     return Problem(kind, f"{tool}: " + "; ".join(sentence for _, sentence in faults))
+
+
+def unusable(tool: str, error: Exception) -> Problem:
+    """The problem of a call whose schema cannot be judged by."""
+    return Problem("invalid_argument", f"{tool}: its schema cannot be used: {error}")
 
 
 def _faults(error: ValidationError) -> Iterator[tuple[ProblemKind, str]]:

@@ -16,8 +16,17 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from azent import prompt
-from azent.arguments import at_least, one_of, seconds, sendable
-from azent.drive import Approve, adrive, drive, nobody
+from azent.arguments import (
+    at_least,
+    called,
+    log_of_messages,
+    one_of,
+    seconds,
+    sendable,
+    text,
+    text_or_function,
+)
+from azent.drive import Approve, adrive, asker, drive
 from azent.errors import UsageError
 from azent.execute import RESULT_CHARS, Execution, RunCall
 from azent.execute.elsewhere import check_executor
@@ -85,7 +94,7 @@ class Agent:
         self.model = open_model(model)
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools, width=width)
         self.prompts = prompts
-        self.system = system
+        self.system = text_or_function("system", system)
         self.output = None if output is None else typed(output)
         self.choice = one_of("choice", choice, [*sorted(RESERVED), *self.toolbox.tools])
         self.rounds = at_least("rounds", rounds, 0)
@@ -95,9 +104,9 @@ class Agent:
         self.width = at_least("width", width, 1)
         self.executor = executor
         check_executor(executor, self.toolbox)
-        self.run = run
+        self.run = None if run is None else called("run", run, "from a Call to a Result")
         self.approval = one_of("approval", approval, ["tool", "always", "never"])
-        self.until = until
+        self.until = None if until is None else text_or_function("until", until or None)
         self.summarise = summarise
         self.flow: Callable[[Turn], Flow] = converse  # how a turn goes
 
@@ -161,7 +170,7 @@ class Agent:
     ) -> Generator[Event, None, None]:
         """The events of a question as they happen; the last one is the Answer."""
         with self._turn(question, log, session, context) as turn:
-            events = drive(self.flow(turn), self.model, approve or nobody)
+            events = drive(self.flow(turn), self.model, asker(approve))
             yield from traced(events, self._info(question, session))
 
     async def aask(
@@ -189,7 +198,7 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
         with self._turn(question, log, session, context, asyncio.get_running_loop()) as turn:
-            events = adrive(self.flow(turn), self.model, approve or nobody)
+            events = adrive(self.flow(turn), self.model, asker(approve))
             async with aclosing(atraced(events, self._info(question, session))) as said:
                 async for event in said:
                     yield event
@@ -230,6 +239,7 @@ class Agent:
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> Iterator[Turn]:
         """A turn that is ready to go, and that leaves nothing behind it."""
+        log = log_of_messages(() if log is None else log)
         if log and session is not None:
             raise UsageError("log and session cannot go together", "A session has its own log.")
         terms = self.terms(context)
@@ -273,7 +283,7 @@ class Agent:
 def _begun(question: str | None, log: Log, terms: Terms) -> Log:
     """The log that a turn begins with."""
     if question is not None:
-        return asked(log, sendable("the question", question), terms)
+        return asked(log, sendable("the question", text("question", question)), terms)
     if not log:
         raise UsageError("there is no conversation to go on with", "Ask a question.")
     return log
@@ -284,7 +294,8 @@ def _system_text(system: System, context: object) -> str:
     if isinstance(system, str):
         return system
     value = context.value if isinstance(context, Context) else context
-    return system(value) if inspect.signature(system).parameters else system()
+    made = system(value) if inspect.signature(system).parameters else system()
+    return text("what the function `system` returned", made)
 
 
 def _result_chars(given: int | None, model: Model) -> int:

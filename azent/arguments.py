@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from azent.errors import UsageError
+from azent.messages import Answer, Call, Log, Message
 
 Number = TypeVar("Number", int, float)
 
 
 def at_least(name: str, value: Number, least: int) -> Number:
-    """The value, which must not be less than that. Raises UsageError."""
-    if value >= least:
+    """The value, a number that must not be less than that. Raises UsageError."""
+    if _is_number(value) and value >= least:
         return value
-    raise UsageError(f"{name} is {value}", f"It must be {least} or more.")
+    raise UsageError(f"{name} is {value!r}", f"It must be a number, {least} or more.")
 
 
 def seconds(name: str, value: float) -> float:
@@ -38,3 +39,56 @@ def one_of(name: str, value: str, words: Sequence[str]) -> str:
     if value in words:
         return value
     raise UsageError(f"{name} is {value!r}", f"It can be one of: {', '.join(words)}.")
+
+
+def text(name: str, value: Any) -> str:
+    """The value, which must be a text. Raises UsageError."""
+    if isinstance(value, str):
+        return value
+    raise UsageError(f"{name} is {_shown(value)}", "It must be a text (str).")
+
+
+def called(name: str, value: Any, what: str) -> Any:
+    """The value, which must be a function, `what` says of what. Raises UsageError."""
+    if callable(value):
+        return value
+    raise UsageError(f"{name} is {_shown(value)}", f"It must be a function {what}.")
+
+
+def text_or_function(name: str, value: Any) -> Any:
+    """The value, which must be a text or a function. Raises UsageError."""
+    if isinstance(value, str) or callable(value):
+        return value
+    raise UsageError(f"{name} is {_shown(value)}", "It must be a text, or a function.")
+
+
+def many(name: str, value: Any, example: str) -> Iterable[Any]:
+    """The value, which must be a collection of things, not one of them. Raises UsageError."""
+    one = isinstance(value, str | bytes | Mapping | Call) or not isinstance(value, Iterable)
+    if one:
+        raise UsageError(f"{name} is {_shown(value)}", f"Give a list: {example}.")
+    items: Iterable[Any] = value
+    return items
+
+
+def log_of_messages(value: Any) -> Log:
+    """The value as a log. Raises UsageError that says what was meant instead."""
+    if isinstance(value, Answer):
+        raise UsageError("log is an Answer", "Give the log that it has: log=answer.log.")
+    if isinstance(value, str):
+        raise UsageError(f"log is {value!r}", "A conversation goes by its name as session=...")
+    listed = tuple(many("log", value, "the `log` of an Answer"))
+    if strange := [each for each in listed if not isinstance(each, Message)]:
+        hint = "A log is that of an Answer; messages as dicts are for azent.select."
+        raise UsageError(f"log holds {_shown(strange[0])}, which is no message of a log", hint)
+    return listed
+
+
+def _is_number(value: Any) -> bool:
+    """Numbers of other libraries are numbers too; True and False are none here."""
+    return hasattr(value, "__float__") and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:80]}..."

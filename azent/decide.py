@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent import prompt
+from azent.arguments import many, text
+from azent.errors import UsageError
 from azent.messages import End, Log, Question, Reply, Request
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
@@ -15,6 +17,7 @@ from azent.request import Terms
 from azent.step import Ask, hear, next_step, options_for, reader_for
 from azent.tools import are_trusted, specs_of
 
+EXAMPLE = '[{"role": "user", "content": "..."}]'
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
 
 
@@ -31,12 +34,12 @@ def select(
 
     `question` is words, or messages as {"role", "content"} dicts; `tools` are functions, Tools or
     dicts. A reply that cannot be used is corrected, `repairs` times at most; then BadReply is
-    raised. Also raises SchemaError and ModelError's kinds.
+    raised. Also raises UsageError, SchemaError and ModelError's kinds.
     """
     opened = open_model(model)
     log, system = log_of(question)
     prompt_set = prompt.load(prompts, opened.name)
-    tools = tuple(tools)
+    tools = tuple(many("tools", tools, "[function, ...]"))
     terms = Terms(
         specs_of(tools), prompt_set, system, choice, repairs=repairs, trusted=are_trusted(tools)
     )
@@ -57,9 +60,18 @@ def log_of(question: Words) -> tuple[Log, str]:
         "user": Question,
         "assistant": lambda text: Reply(text=text, move="answer"),
     }
-    log = tuple(makers[m["role"]](m["content"]) for m in question if m["role"] in makers)
-    system = "\n\n".join(m["content"] for m in question if m["role"] == "system")
+    said = [_said(message) for message in many("question", question, EXAMPLE)]
+    log = tuple(makers[role](content) for role, content in said if role in makers)
+    system = "\n\n".join(content for role, content in said if role == "system")
     return log, system
+
+
+def _said(message: Any) -> tuple[str, str]:
+    role = message.get("role") if isinstance(message, Mapping) else None
+    if role not in ("system", "user", "assistant"):
+        hint = f"Give {EXAMPLE}; roles: system, user, assistant."
+        raise UsageError(f"{message!r} is no message", hint)
+    return role, text("the content of a message", message.get("content"))
 
 
 def chat_of(log: Log) -> list[dict[str, str]]:

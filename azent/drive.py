@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeAlias
 
+from azent.arguments import called
 from azent.execute import Ran
 from azent.execute.threads import background_loop
 from azent.flow import Close, Consent, Effect, Flow, Measure, Open, Pull, Wait
@@ -23,6 +24,11 @@ Approve: TypeAlias = Callable[[Call], Any]  # a Verdict, or an awaitable of one
 def nobody(call: Call) -> Verdict:
     """Where nobody can be asked, the answer is no."""
     return False
+
+
+def asker(approve: Approve | None) -> Approve:
+    """Who is asked for consent. Raises UsageError for what cannot be asked."""
+    return nobody if approve is None else called("approve", approve, "from a Call to True or False")
 
 
 def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Event, None, None]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from azent.errors import SessionError
+from azent.errors import SessionError, UsageError
 from azent.messages import Call, Log
 from azent.store import Held, Store
 
@@ -83,6 +83,8 @@ def kept(session: Session | str | None) -> Iterator[Keeper]:
     """
     if isinstance(session, str):
         session = Session(session)
+    if not (session is None or isinstance(session, Session)):
+        raise UsageError(f"session is {session!r}", "Give a name, or an azent.Session.")
     with ExitStack() as stack:
         keeper = Keeper(session is None or session.required)
         if session is not None:

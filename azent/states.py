@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from azent.agent import Agent, System
+from azent.arguments import many
 from azent.errors import UsageError
 from azent.flow import Flow, Moves, Turn, converse
 from azent.log import call_count, pending, turn_of
@@ -153,9 +154,19 @@ def _is_move(result: Result) -> bool:
     return result.tool == GO_TO and result.ok
 
 
+def _check_state(state: object) -> None:
+    if not isinstance(state, State):
+        raise UsageError(f"{state!r} is no state", 'Give azent.State("name", ...).')
+    if not isinstance(state.to, Mapping):
+        hint = 'Give to={"name": None}, where the model decides, or {"name": function}.'
+        raise UsageError(f"`to` of {state.name!r} is {state.to!r}", hint)
+
+
 def _by_name(states: Iterable[State]) -> dict[str, State]:
     """The states by name. Raises UsageError where names are missing, doubled, or of no state."""
-    listed = tuple(states)
+    listed = tuple(many("states", states, "[azent.State(...), ...]"))
+    for state in listed:
+        _check_state(state)
     named = {state.name: state for state in listed}
     if not listed or len(named) < len(listed):
         raise UsageError("an agent needs states, each with a name of its own")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from azent.arguments import at_least, many
+from azent.arguments import text as words
+from azent.errors import UsageError
 from azent.execute import Execution, gathered
 from azent.execute.isolate import check_isolation
 from azent.messages import Call, Reply, Result, Spec
@@ -15,9 +18,9 @@ class Toolbox:
     """Tools by name. `width` is the most calls that run at once."""
 
     def __init__(self, tools: Iterable[object] = (), *, width: int = 32) -> None:
-        self.width = width
+        self.width = at_least("width", width, 1)
         self._tools: dict[str, Tool] = {}
-        for tool in tools:
+        for tool in many("tools", tools, "[function, ...]"):
             self.add(tool)
 
     def add(self, tool: Callable[..., Any] | Tool | object) -> Tool:
@@ -55,12 +58,14 @@ class Toolbox:
     def run(self, calls: Sequence[Call], *, context: object = None) -> tuple[Result, ...]:
         """Validate, coerce and run the calls, side by side; their results, in order.
 
-        A call that is illegal or that fails has a result that says so: nothing is raised.
+        A call that is illegal or that fails has a result that says so.
+        Raises UsageError for what is no call.
         """
         from azent.validate import checked
 
+        listed = many("calls", calls, "reply.calls")
         specs, trusted = self.specs, are_trusted(self)
-        checked_calls = [checked(call, specs, trusted=trusted)[0] for call in calls]
+        checked_calls = [checked(_call(call), specs, trusted=trusted)[0] for call in listed]
         with Execution(self._tools, width=self.width, context=context) as execution:
             return gathered(execution, checked_calls)
 
@@ -68,6 +73,12 @@ class Toolbox:
         """Run one call: so a toolbox can be the `run` of an agent that only offers its tools."""
         (result,) = self.run([call])
         return result
+
+
+def _call(value: Any) -> Call:
+    if isinstance(value, Call) and isinstance(value.tool, str):
+        return value
+    raise UsageError(f"{value!r} is no call", 'Give azent.Call("name", {...}), or reply.calls.')
 
 
 def read_reply(text: str, tools: Iterable[object], *, done_reason: str = "stop") -> Reply:
@@ -80,8 +91,10 @@ def read_reply(text: str, tools: Iterable[object], *, done_reason: str = "stop")
     """
     from azent.reply import read
 
-    tools = tuple(tools)
-    return read(text, specs_of(tools), done_reason=done_reason, trusted=are_trusted(tools))
+    tools = tuple(many("tools", tools, "[function, ...]"))
+    return read(
+        words("text", text), specs_of(tools), done_reason=done_reason, trusted=are_trusted(tools)
+    )
 
 
 class ReplyReader:
@@ -94,12 +107,12 @@ class ReplyReader:
     def __init__(self, tools: Iterable[object], *, held: bool = False) -> None:
         from azent.reply import Reader
 
-        tools = tuple(tools)
+        tools = tuple(many("tools", tools, "[function, ...]"))
         self._reader = Reader(specs_of(tools), held=held, trusted=are_trusted(tools))
 
     def feed(self, piece: str) -> list[Call]:
         """Take a piece; the calls that became certain by it."""
-        return self._reader.feed(piece)
+        return self._reader.feed(words("piece", piece))
 
     def words(self) -> str:
         """The words that can be shown by now and were not given before."""

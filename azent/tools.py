@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from azent.arguments import at_least, called, text
 from azent.errors import SchemaError, UsageError
 from azent.messages import Spec
 
@@ -43,10 +44,15 @@ class Options:
     retries: int = 0
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and self.timeout <= 0:
-            raise UsageError(f"timeout is {self.timeout}", "Give seconds, or None for no limit.")
-        if self.retries < 0:
-            raise UsageError(f"retries is {self.retries}", "It must be 0 or more.")
+        at_least("retries", self.retries, 0)
+        if self.timeout is not None and not at_least("timeout", self.timeout, 0):
+            raise UsageError("timeout is 0", "Give seconds, or None for no limit.")
+        for name in ("readonly", "confirm", "serial", "repeatable", "isolate"):
+            if not isinstance(getattr(self, name), bool):
+                raise UsageError(f"{name} is {getattr(self, name)!r}", "It is True or False.")
+        for name in ("name", "description"):
+            if getattr(self, name) is not None:
+                text(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,7 @@ def tool(function: Function | None = None, /, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(_marked, options=Options(**options))
+    called("what @tool marks", function, "(options go by name: @tool(name=...))")
     return _marked(function, Options(**options))
 
 

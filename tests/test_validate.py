@@ -258,4 +258,5 @@ def test_properties_that_are_none_raise_nothing(properties: Any) -> None:
 def test_names_of_arguments_are_texts() -> None:
     given: Any = {1: 2}
     call, _ = checked(Call("f", given), spec(x=INTEGER))
-    assert call.problem is not None and "must be texts" in call.problem.message
+    assert call.problem is not None
+    assert "must be texts" in call.problem.message

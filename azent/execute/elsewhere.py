@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from typing import TypeAlias
 
-from azent.errors import SchemaError
+from azent.errors import SchemaError, UsageError
 from azent.tools import Tool
 
 Dumps: TypeAlias = Callable[[object], bytes]
@@ -15,7 +15,12 @@ HINT = "Let it hold no open files, locks or connections, and define it where the
 
 
 def check_executor(executor: Executor | None, tools: Iterable[Tool]) -> None:
-    """Raise SchemaError that names a tool which an executor could not send to its processes."""
+    """Raise SchemaError that names a tool which an executor could not send to its processes.
+
+    Raises UsageError for what is no executor.
+    """
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise UsageError(f"executor is {executor!r}", "Give a concurrent.futures.Executor.")
     dumps = _dumps_of(executor)
     if dumps is not None:
         check_sendable(dumps, tools)

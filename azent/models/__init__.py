@@ -64,12 +64,21 @@ def open_model(address: str | Model, **settings: Any) -> Model:
     Raises UsageError for an address or a setting that there is not.
     """
     if not isinstance(address, str):
-        return address
+        return _opened_already(address)
     kind, _, rest = address.partition(":")
     given = {name: value for name, value in settings.items() if value is not None}
     if kind in _OPENERS and ":" in address:
         return _opened(kind, rest, given)
     return _opened("ollama", address, given)
+
+
+def _opened_already(model: Any) -> Model:
+    parts = ("name", "num_ctx", "stream")
+    if isinstance(model, type) or not all(hasattr(model, part) for part in parts):
+        hint = "Give an address such as 'qwen2.5-coder:1.5b', or what azent.open_model returns."
+        raise UsageError(f"{model!r} is no model", hint)
+    opened: Model = model
+    return opened
 
 
 def _opened(kind: str, rest: str, settings: dict[str, Any]) -> Model:

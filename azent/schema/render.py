@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from azent.errors import UsageError
+from azent.errors import SchemaError, UsageError
 from azent.messages import Spec, Specs
 
 Style = Literal["json", "indented", "brief", "typescript", "python"]
@@ -67,11 +67,22 @@ _BOUNDS = {
 
 
 def render(specs: Specs | Iterable[Spec], style: Style) -> str:
-    """The functions as text, in the order given. UsageError: there is no such style."""
+    """The functions as text, in the order given.
+
+    Raises UsageError where there is no such style, SchemaError for what is no schema.
+    """
     if style not in _STYLES:
         raise UsageError(f"{style!r} is no style of rendering", f"There are {', '.join(_STYLES)}.")
     listed = specs.values() if isinstance(specs, Mapping) else specs
-    return "\n".join(_STYLES[style](spec) for spec in listed)
+    return "\n".join(_rendered(spec, style) for spec in listed)
+
+
+def _rendered(spec: Spec, style: Style) -> str:
+    try:
+        return _STYLES[style](spec)
+    except (AttributeError, TypeError, ValueError) as error:  # keywords with values of other kinds
+        said = f"the schema of {spec['name']!r} is no JSON Schema: {error}"
+        raise SchemaError(said, "Mend it, or leave this function out.") from error
 
 
 # ---- whole functions -----------------------------------------------------------------------------

@@ -80,7 +80,7 @@ class ToolServerError(AzentError):
 class PromptError(AzentError):
     """A prompt set that is broken or that is not there."""
 
-    hint = "`azent prompts list` shows the sets there are."
+    hint = "Mend it, or take another set: --prompts NAME."
     exit_code = 8
 
 

@@ -36,6 +36,26 @@ def test_sets_are_listed_and_the_one_that_is_taken_is_marked() -> None:
     assert {"default", "article", "zh", "small"} <= {row["name"] for row in rows}
 
 
+@pytest.mark.parametrize(
+    ("file", "body", "said"),
+    [
+        ("set.toml", "[", "broken: prompts/mine/set.toml:1: "),
+        ("set.toml", 'turn = "x"', "broken: prompts/mine/set.toml:1: turn is 'x'"),
+        ("system.txt", "Hello $nobody", "broken: prompts/mine/system.txt:1: there is no blank"),
+    ],
+)
+def test_a_broken_set_is_listed_among_the_others(file: str, body: str, said: str) -> None:
+    prompts("new", "mine")
+    Path("prompts/mine", file).write_text(body)
+    run = prompts("list")
+    assert run.exit_code == 0
+    assert said in run.stdout
+    assert {"zh", "mine"} <= {line[2:].split()[0] for line in run.stdout.splitlines()}
+    rows = {row["name"]: row for row in json.loads(prompts("list", "--json").stdout)}
+    assert "broken" in rows["mine"]
+    assert "broken" not in rows["zh"]
+
+
 def test_a_set_is_shown_whole() -> None:
     shown = prompts("show", "article").stdout
     assert "User Query:\n$question" in shown

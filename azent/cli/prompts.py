@@ -44,10 +44,8 @@ def list_sets(
     as_json: AsJson = False,
 ) -> None:
     """List the prompt sets there are, and where they stand."""
-    from azent import prompt
-
-    taken = prompt.load(None, model).name
-    found = {name: prompt.read_settings(at / "set.toml") for name, at in _folders().items()}
+    taken = _taken(model)
+    found = {name: _described(at) for name, at in _folders().items()}
     if as_json:
         rows = [
             {"name": name, "folder": str(at), "taken": name == taken, **found[name]}
@@ -57,7 +55,8 @@ def list_sets(
         return
     width = max(map(len, found))
     for name, at in _folders().items():
-        mark, said = "*" if name == taken else " ", found[name].get("description", "")
+        mark, about = "*" if name == taken else " ", found[name]
+        said = f"broken: {about['broken']}" if "broken" in about else about.get("description", "")
         print(visible(f"{mark} {name:{width}}  {said}  [{at}]"))
 
 
@@ -205,6 +204,25 @@ def _load(name: str) -> PromptSet:
     from azent import prompt
 
     return prompt.load(name)
+
+
+def _taken(model: str) -> str | None:
+    """The name of the set that a model gets; none, where a broken one is in the way."""
+    from azent import prompt
+
+    try:
+        return prompt.load(None, model).name
+    except PromptError:
+        return None
+
+
+def _described(folder: Path) -> dict[str, Any]:
+    """The settings of a set, or what is wrong with it."""
+    from azent import prompt
+
+    if error := _error_in(folder):
+        return {"broken": str(error)}
+    return prompt.read_settings(folder / "set.toml")
 
 
 def _error_in(wanted: str | Path) -> PromptError | None:

@@ -14,7 +14,15 @@ from typing import Any, Self
 
 from azent.execute.isolate import Isolated, refuse_while_loading
 from azent.execute.job import Job, Launch, Stop
-from azent.execute.outcome import Ran, complete, complete_async, failed, illegal, waiting_on
+from azent.execute.outcome import (
+    Ran,
+    complete,
+    complete_async,
+    failed,
+    illegal,
+    own_copy,
+    waiting_on,
+)
 from azent.execute.threads import DaemonThreads, background_loop
 from azent.execute.turnstile import Turnstile
 from azent.messages import Call, Context, Result
@@ -109,7 +117,7 @@ class Execution:
         if call.problem is not None:
             return illegal(call)
         if self._instead is not None:
-            return self._fitting(self._instead, partial(self._instead, call))
+            return self._fitting(self._instead, partial(self._instead, own_copy(call)))
         if call.tool not in self.tools:
             return failed(call, f"there is no function {call.tool!r}")
         return self._tool_launcher(call, self.tools[call.tool])

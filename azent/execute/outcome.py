@@ -8,7 +8,8 @@ import io
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from azent.errors import ToolFailed
@@ -136,6 +137,11 @@ def _succeeded(call: Call, value: Any, result_chars: int) -> Result:
         return Result(call.tool, said, value.ok, value.problem, value.value, id=call.id)
     text = text_of(value.text if isinstance(value, Answer) else value, result_chars)
     return Result(call.tool, text, value=value, id=call.id)
+
+
+def own_copy(call: Call) -> Call:
+    """A call for a function that is not azent's: what it does to its input stays with it."""
+    return replace(call, tool_input=deepcopy(call.tool_input))
 
 
 def failed(call: Call, text: str) -> Result:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from azent.execute import Ran
+from azent.execute.outcome import own_copy
 from azent.flow.turn import Consent, Effect, Moves, Turn, Wait
 from azent.messages import Call, CallFinished, CallStarted, Event, Result
 from azent.step import refuse, take, to_run
@@ -66,12 +67,17 @@ def _agreed(turn: Turn, calls: Iterable[Call]) -> Generator[Effect | Event, Any,
 
 
 def _verdict(turn: Turn, call: Call) -> Generator[Effect | Event, Any, Any]:
-    """What a person says of a call. The time that it takes them is not the run's."""
+    """What a person says of a call. The time that it takes them is not the run's.
+
+    They are shown a copy, so that the log stays as it is; a copy that was changed is an edit.
+    """
     asked = time.monotonic()
-    verdict = yield Consent(call)
+    shown = own_copy(call)
+    verdict = yield Consent(shown)
     if turn.deadline is not None:
         turn.deadline += time.monotonic() - asked
-    return verdict
+    changed = shown.tool_input != call.tool_input
+    return shown.tool_input if changed and verdict is True else verdict
 
 
 def _edited(turn: Turn, call: Call, tool_input: Mapping[str, Any]) -> Call:

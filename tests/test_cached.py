@@ -118,6 +118,12 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert file.read_text().startswith("These are notes")
 
 
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot be used to keep replies"):
+        list(Cached(Scripted("one"), tmp_path / "file" / "replies.db").stream(HELLO))
+
+
 def test_the_file_can_be_read_by_anyone(tmp_path: Path) -> None:
     file = tmp_path / "replies.db"
     list(Cached(Scripted(["Ja", " wohl"], name="m"), file).stream(HELLO))

@@ -149,7 +149,6 @@ def _find(path: Path, key: str) -> str | None:
 
 
 def _keep(path: Path, asked: Mapping[str, Any], reply: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     with _opened(path) as file, file:
         values = (_key(asked), _json(asked), reply)
         file.execute(
@@ -161,9 +160,10 @@ def _keep(path: Path, asked: Mapping[str, Any], reply: str) -> None:
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """The file for one use, so that threads and processes can share it."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path, timeout=WAIT_SECONDS)) as file:
             file.execute(TABLE)
             yield file
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         hint = "Name another file, or put this one away."
         raise UsageError(f"{path} cannot be used to keep replies: {error}", hint) from error

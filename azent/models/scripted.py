@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from azent.errors import ModelError, ModelTimeout
+from azent.errors import ModelError, ModelTimeout, UsageError
 from azent.messages import Delta, End, Request, Usage
 
 
@@ -25,6 +25,10 @@ class Scripted:
         num_ctx: int | None = None,
         pause: float = 0.0,
     ) -> None:
+        for reply in replies:
+            if isinstance(reply, Mapping) or not isinstance(reply, Iterable | Exception):
+                hint = "Give a text, an exception, or a list of pieces."
+                raise UsageError(f"{reply!r} is no reply of a script", hint)
         self.name = name
         self.num_ctx = num_ctx
         self.pause = pause
@@ -57,6 +61,8 @@ def _deltas(pieces: Iterable[str | Delta | End]) -> Iterator[Delta | End]:
     count = 0
     for piece in pieces:
         count += 1
+        if not isinstance(piece, str | Delta | End):
+            raise ModelError(f"{piece!r} is no piece of a reply", "Give a text, a Delta or an End.")
         yield Delta(piece) if isinstance(piece, str) else piece
         if isinstance(piece, End):
             return

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+from azent.arguments import text
 from azent.errors import SessionError, UsageError
 from azent.messages import Call, Log
 from azent.store import Held, Store
@@ -75,6 +76,14 @@ class Keeper:
             self.troubles.append(f"{error}: going on without keeping this conversation")
 
 
+def _check_session(session: object) -> None:
+    if not isinstance(session, Session):
+        raise UsageError(f"session is {session!r}", "Give a name, or an azent.Session.")
+    if not isinstance(session.store, Store):
+        raise UsageError(f"the session's store is {session.store!r}", "Give azent.Store(path).")
+    text("the session's name", session.name)
+
+
 @contextmanager
 def kept(session: Session | str | None) -> Iterator[Keeper]:
     """The keeper of a conversation, which nobody else can go on with meanwhile.
@@ -83,8 +92,8 @@ def kept(session: Session | str | None) -> Iterator[Keeper]:
     """
     if isinstance(session, str):
         session = Session(session)
-    if not (session is None or isinstance(session, Session)):
-        raise UsageError(f"session is {session!r}", "Give a name, or an azent.Session.")
+    if session is not None:
+        _check_session(session)
     with ExitStack() as stack:
         keeper = Keeper(session is None or session.required)
         if session is not None:

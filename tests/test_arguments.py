@@ -16,6 +16,7 @@ def add(a: int, b: int) -> int:
 
 
 CALL = '{"tools": [{"tool": "add", "tool_input": {"a": 1, "b": 2}}]}'
+WRONG: Any = "a.db"
 IN_DICTS: Any = [{"role": "user", "content": "Hello"}]
 
 
@@ -60,7 +61,11 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (ask, {"log": azent.Answer("Hi.")}, "log is an Answer"),
     (ask, {"log": IN_DICTS}, "log holds"),
     (ask, {"session": 5}, "session is 5"),
+    (ask, {"session": azent.Session("a", WRONG)}, "store is 'a.db'"),
+    (ask, {"session": azent.Session(5, azent.Store("a.db"))}, "name is 5"),  # type: ignore[arg-type]  # on purpose
     (ask, {"approve": True}, "approve is True"),
+    (lambda reply: azent.Scripted(reply), {"reply": 5}, "5 is no reply"),
+    (lambda reply: azent.Scripted(reply), {"reply": {"tools": []}}, "is no reply"),
     (select, {"question": None}, "question is None"),
     (select, {"question": [{"role": "user"}]}, "content of a message is None"),
     (select, {"question": [{"role": "usr", "content": "Hello"}]}, "is no message"),
@@ -129,3 +134,34 @@ def test_what_is_no_schema_cannot_be_shown_to_a_model(properties: Any) -> None:
     tools = [{"name": "f", "parameters": {"type": "object", "properties": properties}}]
     with pytest.raises(azent.SchemaError, match="schema of 'f' is no JSON Schema"):
         select(tools=tools)
+
+
+def test_a_script_is_of_texts() -> None:
+    pieces: Any = [None]
+    with pytest.raises(azent.ModelError, match="is no piece of a reply"):
+        agent(azent.Scripted(pieces)).ask("Hello")
+
+
+def test_a_callback_that_changes_a_call_does_not_change_the_log() -> None:
+    def remote(call: azent.Call) -> int:
+        call.tool_input["a"] = 77
+        return 5
+
+    answer = agent(azent.Scripted(CALL, "Done."), [add], run=remote).ask("Hello")
+    assert answer.calls[0].tool_input == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("changed", "ok", "said"), [(5, True, "7"), ("x", False, "'x' is not an integer at $.a")]
+)
+def test_a_call_changed_while_it_is_approved_is_an_edit(changed: Any, ok: bool, said: str) -> None:
+    def change(call: azent.Call) -> bool:
+        call.tool_input["a"] = changed
+        return True
+
+    model = azent.Scripted(CALL, "Done.")
+    answer = agent(model, [azent.tool(confirm=True)(add)]).ask("Hello", approve=change)
+    assert answer.calls[0].tool_input == {"a": 1, "b": 2}
+    assert answer.results[0].ok is ok
+    assert "a person changed" in answer.results[0].text
+    assert said in answer.results[0].text

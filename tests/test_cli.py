@@ -296,10 +296,15 @@ STRAY = b"caf\xe9"  # a text in Latin-1, which is no UTF-8
 
 
 def process(
-    arguments: list[str | bytes], server: ScriptedOllama, said: bytes = b"", closed: str = ""
+    arguments: list[str | bytes],
+    server: ScriptedOllama,
+    said: bytes = b"",
+    *,
+    closed: str = "",
+    script: str = 'exec "$@"',
 ) -> subprocess.CompletedProcess[bytes]:
-    """azent in a process of its own, with streams closed as a shell does it."""
-    words = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "azent", *arguments]
+    """azent as a shell runs it: in a script, with streams closed or led elsewhere."""
+    words = ["sh", "-c", f"{script} {closed}", "sh", sys.executable, "-m", "azent", *arguments]
     env = {
         **os.environ,
         "OLLAMA_HOST": server.url,
@@ -316,14 +321,16 @@ def process(
         (["ask"], STRAY, b"the question"),
         (["chat", "-q"], STRAY + b"\n", b"the question"),
         (["ask", "Hi", "--system", STRAY], b"", b"the system text"),
+        (["ask", "Hi", "--store", "kept.db", "-s", STRAY], b"", b"the conversation's name"),
+        (["ask", "Hi", "-m", STRAY], b"", b"the model's name"),
     ],
-    ids=["argument", "pipe", "chat", "system"],
+    ids=["argument", "pipe", "chat", "system", "session", "model"],
 )
 def test_bytes_that_are_no_text_are_refused_before_a_model_is_asked(
     arguments: list[str | bytes], said: bytes, culprit: bytes
 ) -> None:
     with ScriptedOllama("Hello.") as server:
-        run = process([*arguments, "-m", "scripted"], server, said)
+        run = process([arguments[0], "-m", "scripted", *arguments[1:]], server, said)
         assert not server.requests
     assert run.stdout == b""
     assert run.stderr.startswith(b"azent: " + culprit + b" is no text")
@@ -348,6 +355,34 @@ def test_closed_streams_lead_nowhere(
         run = process(arguments, server, closed=closed)
     assert (run.returncode, run.stdout) == (code, out)
     assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize(
+    "arguments", [["ask", "Hi", "-q"], ["ask", "Hi", "--json"], ["config", "show"]], ids=" ".join
+)
+def test_a_full_disk_is_told_in_a_sentence(arguments: list[str | bytes]) -> None:
+    with ScriptedOllama("Hello.") as server:
+        run = process(arguments, server, closed=">/dev/full")
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1].startswith(b"azent: the system refuses: ")
+    assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX system lets a folder go")
+def test_a_folder_that_is_gone_is_told_in_a_sentence() -> None:
+    with ScriptedOllama("Hello.") as server:
+        script = 'mkdir gone; cd gone; rmdir ../gone; exec "$@"'
+        run = process(["ask", "Hi", "-q"], server, script=script)
+    assert run.returncode == 1
+    assert run.stderr.startswith(b"azent: the system refuses: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell has the pipe")
+def test_who_reads_may_leave() -> None:
+    with ScriptedOllama("Hello.") as server:
+        run = process(["config", "show"], server, script='{ "$@"; echo "$?" >&3; } 3>&2 | true')
+    assert run.stderr == b"0\n"
 
 
 @pytest.mark.parametrize("timeout", ["inf", "1e300", "3e6"])

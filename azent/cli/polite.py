@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import typer
@@ -13,6 +14,7 @@ from azent.cli.visible import visible
 from azent.errors import AzentError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+REFUSED = 1
 INTERRUPTED = 130
 
 
@@ -22,7 +24,9 @@ def polite(command: Command) -> Command:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
-            return command(*args, **kwargs)
+            done = command(*args, **kwargs)
+            sys.stdout.flush()  # a disk that is full is found out here, not when Python ends
+            return done
         except AzentError as error:
             say(f"azent: {error}", error.hint)
             raise typer.Exit(error.exit_code) from error
@@ -31,9 +35,20 @@ def polite(command: Command) -> Command:
             raise typer.Exit(INTERRUPTED) from error
         except BrokenPipeError as error:
             sys.stderr.close()  # whoever read us has left; there is nobody to tell
+            _give_up_stdout()
             raise typer.Exit(0) from error
+        except OSError as error:
+            say(f"azent: the system refuses: {error}")
+            _give_up_stdout()
+            raise typer.Exit(REFUSED) from error
 
     return run  # type: ignore[return-value]  # it has the command's own signature
+
+
+def _give_up_stdout() -> None:
+    """What is left to be written is lost; Python would fail on it once more at its end."""
+    with suppress(OSError):
+        sys.stdout.close()
 
 
 def say(*lines: str) -> None:

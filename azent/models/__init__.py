@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Protocol, runtime_checkable
 
+from azent.arguments import sendable
 from azent.errors import UsageError
 from azent.messages import Delta, End, Request
 from azent.models.scripted import Scripted
@@ -93,7 +94,7 @@ def _opened(kind: str, rest: str, settings: dict[str, Any]) -> Model:
 def _open_ollama(name: str, settings: dict[str, Any]) -> Model:
     from azent.models.ollama import Ollama
 
-    return Ollama(name, **settings)
+    return Ollama(sendable("the model's name", name), **settings)
 
 
 def _open_gguf(path: str, settings: dict[str, Any]) -> Model:

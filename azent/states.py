@@ -59,7 +59,7 @@ class States:
         self._agents = {
             name: Agent(
                 model,
-                [*state.tools, *_ways_out(state, self.states)],
+                [*many("tools", state.tools, "[function, ...]"), *_ways_out(state, self.states)],
                 prompts=state.prompts,
                 system=state.system,
                 **settings,

@@ -87,6 +87,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (mark, {"timeout": "5"}, "timeout is '5'"),
     (mark, {"retries": "5"}, "retries is '5'"),
     (azent.States, {"model": "m", "states": azent.State("a")}, "states is State"),
+    (azent.States, {"model": "m", "states": [azent.State("a", tools=WRONG)]}, "tools is 'a.db'"),
     (azent.States, {"model": "m", "states": ["a"]}, "'a' is no state"),
 ]
 

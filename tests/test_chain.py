@@ -213,3 +213,15 @@ def test_what_goes_wrong(
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(azent.PromptError, match=r"nowhere\.txt is missing"):
         Chain(Path("nowhere.txt"))
+
+
+@pytest.mark.parametrize("given", [(), ("one", "two")])
+def test_a_model_at_the_beginning_is_asked_one_thing(given: tuple[str, ...]) -> None:
+    with pytest.raises(azent.UsageError, match="asked one thing"):
+        Chain(azent.Scripted("Hi.")).run(*given)
+
+
+def test_a_model_at_the_beginning_can_be_asked_by_name() -> None:
+    model = azent.Scripted("Hi.")
+    assert Chain(model).run(question="Who is there?") == "Hi."
+    assert "Who is there?" in model.heard[0].messages[-1]["content"]

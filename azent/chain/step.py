@@ -87,7 +87,9 @@ def step_of(thing: object) -> Step:
 def stream(step: Step, given: tuple[Any, ...], named: Mapping[str, Any]) -> Iterator[Event]:
     """The events of a step, the last of which is an Answer with what came of it."""
     if isinstance(step.does, Agent):
-        yield from (_valued(event, step.does) for event in step.does.stream(_question(given)))
+        yield from (
+            _valued(event, step.does) for event in step.does.stream(_question(given, named))
+        )
         return
     value = complete(partial(step.does, *given, **named), waiting_on(background_loop()))
     yield Answer("", value)
@@ -98,7 +100,7 @@ async def astream(
 ) -> AsyncGenerator[Event, None]:
     """The asynchronous twin of `stream`."""
     if isinstance(step.does, Agent):
-        async with aclosing(step.does.astream(_question(given))) as events:
+        async with aclosing(step.does.astream(_question(given, named))) as events:
             async for event in events:
                 yield _valued(event, step.does)
         return
@@ -117,8 +119,13 @@ def parameters(step: Step) -> dict[str, inspect.Parameter]:
     return {"question": QUESTION}
 
 
-def _question(given: tuple[Any, ...]) -> str:
-    return text_of(given[0])
+def _question(given: tuple[Any, ...], named: Mapping[str, Any]) -> str:
+    """What a model or an agent is asked: the one thing that it is given, by name or without."""
+    things = (*given, *named.values())
+    if len(things) != 1:
+        hint = 'Give one question: chain.run("...").'
+        raise UsageError(f"a model is asked one thing, and was given {len(things)}", hint)
+    return text_of(things[0])
 
 
 def _valued(event: Event, agent: Agent) -> Event:

@@ -54,6 +54,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (agent, {"system": None}, "system is None"),
     (agent, {"until": 5}, "until is 5"),
     (agent, {"until": ""}, "until is"),
+    (lambda prompts: agent(prompts=prompts).ask("Hello"), {"prompts": 5}, "prompts is 5"),
     (ask, {"question": 5}, "question is 5"),
     (ask, {"question": b"Hello"}, "question is b'Hello'"),
     (ask, {"question": IN_DICTS}, "question is "),

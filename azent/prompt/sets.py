@@ -81,6 +81,8 @@ def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> Promp
         return wanted
     if wanted is None:
         return _suited(model)
+    if not isinstance(wanted, str | Path):
+        raise PromptError(f"prompts is {wanted!r}", "Give a set's name, or its folder's path.")
     folder = _folder(wanted)
     if folder is None:
         there = ", ".join(sorted(folders())) or "none"

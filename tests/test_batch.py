@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -205,6 +206,9 @@ def test_files_that_cannot_be_used(files: tuple[Path, Path], tmp_path: Path) -> 
         run_batch(files[0], files[0], agent())
     with pytest.raises(azent.UsageError, match="cannot be read"):
         run_batch(tmp_path / "none.jsonl", files[1], agent())
+    below = files[0] / "answers.jsonl"  # in a file, as if it were a folder
+    with pytest.raises(azent.UsageError, match=f"^{re.escape(str(below))} cannot be written"):
+        run_batch(files[0], below, agent())
     with pytest.raises(azent.UsageError, match="cannot be written"):
         run_batch(files[0], tmp_path, agent())
     with pytest.raises(azent.UsageError, match="nobody"):

@@ -407,6 +407,18 @@ def test_what_cannot_be_fetched(name: str, said: str) -> None:
     assert run.stderr.startswith(f"azent: {said}\n")
 
 
+@pytest.mark.parametrize(
+    "words", [["ask", "Hi", "-q", "-m", "scripted", "-t"], ["tools", "show"], ["tools", "list"]]
+)
+def test_what_a_file_of_tools_prints_is_no_answer(words: list[str]) -> None:
+    Path("loud.py").write_text(f"print('loading')\n{TOOLS}", "utf-8")
+    with ScriptedOllama("Hello.") as server:
+        run = azent(*words, "loud.py", server=server)
+    assert (run.exit_code, run.stderr) == (0, "loading\n")
+    assert run.stdout
+    assert "loading" not in run.stdout
+
+
 def test_a_folder_is_no_file_of_tools(tmp_path: Path) -> None:
     run = azent("tools", "list", str(tmp_path))
     assert run.exit_code == 7

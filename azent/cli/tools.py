@@ -104,10 +104,10 @@ def call_tool(
 
 
 def _toolbox(source: str) -> Any:
+    from azent.cli.build import functions_of
     from azent.toolbox import Toolbox
-    from azent.toolfile import load_tools
 
-    return Toolbox(load_tools(source))
+    return Toolbox(functions_of(source))
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -149,7 +149,9 @@ class Store:
         return number
 
     def _lock(self, number: int, name: str) -> sqlite3.Connection:
-        lock = locked(self._lock_file(number))
+        file = self._lock_file(number)
+        with in_words(file):
+            lock = locked(file)
         if lock is None:
             hint = "Wait until it is done, or go on in a branch of it."
             raise SessionError(f"another run is going on with the conversation {name!r}", hint)

@@ -48,10 +48,10 @@ def locked(path: Path) -> sqlite3.Connection | None:
     """A lock that lasts until it is closed or its process ends; None where another holds it.
 
     It is one of SQLite's own, on an empty file, so that it works wherever SQLite does.
+    Raises OSError and sqlite3.Error for a place where none can be.
     """
-    with in_words(path):
-        _make_file(path)
-        lock = _connect(path, 0)
+    _make_file(path)
+    lock = _connect(path, 0)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:

@@ -7,6 +7,7 @@ model by the fixture `ollama` or `small_model_file`: these are started and fetch
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,12 @@ from scripts import real_ollama
 SMALL_MODEL = "qwen2.5-coder:0.5b"
 LARGE_MODEL = "qwen2.5-coder:1.5b"
 DEAD_SERVER = "http://127.0.0.1:9"
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C be heard by what tests start, also where we run in a shell's background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,35 @@ def test_a_set_that_was_edited_is_asked_again(tmp_path: Path, sets: list[PromptS
     (tmp_path / "old" / "decide.txt").write_text("Now!")
     edited = read(tmp_path / "old")
     assert len(plan([Arm(Scripted(), edited)], cases, read_outcomes(file)).todo) == 1
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda case: case | {"question": "Wait long"},
+        lambda case: case | {"calls": []},
+        lambda case: case | {"category": "others"},
+        lambda case: case | {"tools": [*case["tools"], {**SPEC, "name": "go"}]},
+    ],
+)
+def test_a_case_that_was_edited_is_asked_again(
+    tmp_path: Path, sets: list[PromptSet], edit: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    file, out = write_cases(tmp_path, 3), tmp_path / "out.jsonl"
+    list(run(plan([Arm(Scripted(*[RIGHT] * 3), sets[0])], read_cases(file)).todo, out))
+    first, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([json.dumps(edit(json.loads(first))), *rest]))
+    again = plan([Arm(Scripted(), sets[0])], read_cases(file), read_outcomes(out))
+    assert [case.id for _, case in again.todo] == ["0"]
+
+
+def test_outcomes_of_files_without_stamps_still_count(
+    tmp_path: Path, sets: list[PromptSet]
+) -> None:
+    cases = read_cases(write_cases(tmp_path, 1))
+    (outcome,) = run(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo)
+    old = replace(outcome, stamp="")
+    assert plan([Arm(Scripted(), sets[0])], cases, [old]).done == (old,)
 
 
 def test_half_a_line_is_passed_over_and_any_other_is_named(

@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from azent.errors import CasesError
-from azent.evaluate import CATEGORIES, bfcl_cases, read_bfcl, read_cases
+from azent.evaluate import (
+    CATEGORIES,
+    Case,
+    bfcl_cases,
+    cases_from,
+    in_part,
+    read_bfcl,
+    read_cases,
+)
 from azent.messages import Call
 
 SPEC = {
@@ -221,6 +231,52 @@ def test_a_case_of_bfcl(tmp_path: Path) -> None:
 def test_parts_and_samples(tmp_path: Path, part: Any, sample: int | None, numbers: Any) -> None:
     cases = read_bfcl(write_bfcl(tmp_path, "parallel", 20), part=part, sample=sample)
     assert [case.id for case in cases] == [f"parallel_{number}" for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "aside"),
+    [
+        ("aaaaa", [1, 3]),
+        ("aAaAaA", [1, 2, 5]),  # two kinds of a category, in turn
+        ("aA", [1]),
+        ("ab", []),  # two categories of one case each
+        ("aabbb", [1, 3]),
+        ("a", []),
+    ],
+)
+def test_every_second_case_of_a_kind_is_set_aside(
+    tmp_path: Path, kinds: str, aside: list[int]
+) -> None:
+    file = tmp_path / "own.jsonl"
+    due = {True: [], False: [{"tool": "f", "tool_input": {}}]}
+    lines = [
+        {
+            "question": f"Case {number}",
+            "category": kind.lower(),
+            "tools": [{"name": "f", "description": "", "parameters": {"type": "object"}}],
+            "calls": due[kind.isupper()],
+            "id": str(number),
+        }
+        for number, kind in enumerate(kinds)
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    parts = {part: cases_from([str(file)], part=part) for part in ("dev", "final", "all")}
+    assert [int(case.id) for case in parts["final"]] == aside
+    assert [int(case.id) for case in parts["dev"]] == sorted({*range(len(kinds))} - {*aside})
+    assert [int(case.id) for case in parts["all"]] == [*range(len(kinds))]
+
+
+@given(st.text("abAB", max_size=30), st.text("abAB", max_size=9))
+def test_lines_added_at_the_end_move_none_of_those_before(kinds: str, more: str) -> None:
+    def aside(kinds: str) -> list[str]:
+        cases = [
+            Case(str(n), "?", (), lambda calls, text: "", int(kind.isupper()), kind.lower())
+            for n, kind in enumerate(kinds)
+        ]
+        return [case.id for case in in_part(cases, "final")]
+
+    extended = aside(kinds + more)
+    assert aside(kinds) == [id for id in extended if int(id) < len(kinds)]
 
 
 def test_irrelevance_wants_no_call_and_relevance_any(tmp_path: Path) -> None:

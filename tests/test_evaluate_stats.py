@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azent.evaluate import Comparison, Share, compare
+from azent.evaluate import Comparison, Share, compare, interval_of_mean
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,29 @@ def test_wilson_intervals(right: int, count: int, low: float, high: float) -> No
 def test_without_cases_nothing_is_known() -> None:
     assert math.isnan(Share(0, 0).value)
     assert Share(0, 0).interval == (0.0, 1.0)
+
+
+SHARES = st.integers(1, 90).flatmap(lambda n: st.builds(Share, st.integers(0, n), st.just(n)))
+
+
+@given(st.lists(SHARES, min_size=1, max_size=9))
+def test_the_interval_of_a_mean_holds_it_and_is_no_wider_than_the_widest(
+    shares: list[Share],
+) -> None:
+    low, high = interval_of_mean(shares)
+    mean = sum(share.value for share in shares) / len(shares)
+    assert 0 <= low <= mean + 1e-12
+    assert mean - 1e-12 <= high <= 1
+    assert mean - low <= max(share.value - share.interval[0] for share in shares) + 1e-12
+    assert high - mean <= max(share.interval[1] - share.value for share in shares) + 1e-12
+
+
+def test_the_interval_of_one_share_is_its_own_and_four_alike_halve_it() -> None:
+    share = Share(15, 30)
+    low, high = share.interval
+    assert interval_of_mean([share]) == pytest.approx((low, high))
+    assert interval_of_mean([share] * 4) == pytest.approx((0.25 + low / 2, 0.25 + high / 2))
+    assert interval_of_mean([]) == (0.0, 1.0)
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

@@ -16,7 +16,7 @@ from azent.cli.visible import visible
 from azent.errors import UsageError
 
 if TYPE_CHECKING:
-    from azent.evaluate import Arm, Case, Outcome, Plan, Row, Verdict
+    from azent.evaluate import Arm, Outcome, Plan, Row, Verdict
 
 EXAMPLES = """Examples:
 
@@ -58,7 +58,9 @@ def command(
     jobs: Annotated[
         int, typer.Option(min=1, help="Ask so many cases side by side, where the server can.")
     ] = 1,
-    part: Annotated[str, typer.Option(help="Of BFCL's cases: dev, final or all.")] = "all",
+    part: Annotated[
+        str, typer.Option(help="dev, final (those set aside), or all of the cases.")
+    ] = "all",
     against: Annotated[
         Path | None, typer.Option(help="Compare with the outcomes of another run.")
     ] = None,
@@ -77,7 +79,8 @@ def command(
     before = evaluate.rows(_kept(against)) if against else []
     if cases:
         given = {"num_ctx": num_ctx, "reply_cache": cache}
-        chosen = _cases(cases, functions_from(tools, none=not tools), part, sample)
+        functions = functions_from(tools, none=not tools)
+        chosen = evaluate.cases_from(cases, functions, part=part, sample=sample)
         arms = _arms(model, prompts, native, given)
         outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output, jobs)
     else:
@@ -112,45 +115,6 @@ def _only_kept(kept: list[Outcome], file: Path | None) -> list[Outcome]:
     if not kept:
         raise UsageError(f"{file} has no outcomes", "Name cases to get some.")
     return kept
-
-
-def _cases(
-    sources: Sequence[str], functions: Sequence[Any], part: str, sample: int | None
-) -> list[Case]:
-    """All cases, read and checked before anything is asked."""
-    from azent.evaluate import CATEGORIES
-
-    if part not in ("dev", "final", "all"):
-        raise UsageError(f"--part is {part!r}", "Say dev, final or all.")
-    named = [name for source in sources for name in _categories(source, CATEGORIES)]
-    cases = [case for name in named for case in _of_source(name, functions, part, sample)]
-    ids = [case.id for case in cases]
-    if twice := next((each for each in ids if ids.count(each) > 1), None):
-        raise UsageError(f"the case {twice!r} comes twice", "Give cases ids of their own.")
-    return cases
-
-
-def _categories(source: str, all_of_them: Sequence[str]) -> list[str]:
-    return [f"bfcl:{name}" for name in all_of_them] if source == "bfcl" else [source]
-
-
-def _of_source(source: str, functions: Sequence[Any], part: Any, sample: int | None) -> list[Case]:
-    from azent.evaluate import bfcl_cases, category_of, read_bfcl, read_cases
-
-    if source.startswith("bfcl:"):
-        return bfcl_cases(source.removeprefix("bfcl:"), part=part, sample=sample)
-    if category_of(Path(source)):
-        return read_bfcl(Path(source), part=part, sample=sample)
-    return _sampled(read_cases(Path(source), functions), sample)
-
-
-def _sampled(cases: list[Case], sample: int | None) -> list[Case]:
-    """So many of each category, spread evenly."""
-    if sample is None:
-        return cases
-    names = dict.fromkeys(case.category for case in cases)
-    of_name = [[case for case in cases if case.category == name] for name in names]
-    return [case for some in of_name for case in some[:: max(1, len(some) // sample)][:sample]]
 
 
 def _arms(
@@ -244,7 +208,7 @@ def _figures(mine: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """The lines of the table: a name, and what there is to say of each arm."""
     from azent.evaluate import GROUPS
 
-    yield "mean over categories", [f"{row.mean:.2f}" for row in mine]
+    yield "mean over categories", [_mean(row) for row in mine]
     yield "all cases", [_share(row.all) for row in mine]
     for group, words in GROUPS.items():
         if any(group in row.groups for row in mine):
@@ -255,6 +219,11 @@ def _figures(mine: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     yield "reply tokens", [f"{row.reply_tokens:.0f}" for row in mine]
     yield "requests", [f"{row.requests:.2f}" for row in mine]
     yield "seconds", [f"{row.seconds:.1f}" for row in mine]
+
+
+def _mean(row: Row) -> str:
+    low, high = row.interval
+    return f"{row.mean:.2f} ({low:.2f}-{high:.2f})"
 
 
 def _share(share: Any) -> str:

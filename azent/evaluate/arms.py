@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from azent.agent import Agent
 from azent.decide import log_of, select
@@ -23,6 +23,7 @@ from azent.tools import spec_of
 
 NATIVE = "native"
 NO_USAGE = Usage()
+Key: TypeAlias = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,22 @@ class Arm:
     @property
     def version(self) -> str:
         """A name for what the texts and settings of the prompt set are now."""
-        if self.prompts is None:
-            return ""
-        said = asdict(replace(self.prompts, folder=None))
-        said["texts"] = {name: text.body for name, text in self.prompts.texts.items()}
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
+        return version_of(self.prompts) if self.prompts else ""
+
+
+def version_of(prompts: PromptSet) -> str:
+    """A name for what the texts and settings of a prompt set are now."""
+    said = asdict(replace(prompts, folder=None))
+    said["texts"] = {name: text.body for name, text in prompts.texts.items()}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a case: `wrong` says what was wrong, and is empty where all was right."""
+    """What came of a case: `wrong` says what was wrong, and is empty where all was right.
+
+    `stamp` is that of the case as it was asked.
+    """
 
     model: str
     prompts: str
@@ -60,13 +67,14 @@ class Outcome:
     calls: tuple[dict[str, Any], ...] = ()
     text: str = ""
     usage: Usage = NO_USAGE
+    stamp: str = ""
 
     @property
     def ok(self) -> bool:
         return not self.wrong
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> Key:
         """What was asked: the same key means that it need not be asked again."""
         return (self.model, self.prompts, self.version, self.case)
 
@@ -81,7 +89,7 @@ class _Said:
     failed: str = ""
 
 
-def key_of(arm: Arm, case: Case) -> tuple[str, str, str, str]:
+def key_of(arm: Arm, case: Case) -> Key:
     """The key of the outcome that an arm will have on a case."""
     return (arm.model.name, arm.name, arm.version, case.id)
 
@@ -108,6 +116,7 @@ def try_case(arm: Arm, case: Case) -> Outcome:
         calls=tuple({"tool": c.tool, "tool_input": c.tool_input} for c in said.calls),
         text=said.text,
         usage=said.usage,
+        stamp=case.stamp,
     )
 
 

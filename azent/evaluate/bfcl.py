@@ -17,13 +17,13 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from azent.errors import CasesError
-from azent.evaluate.cases import Case
+from azent.evaluate.cases import Case, stamp
+from azent.evaluate.parts import Part
 from azent.messages import Call
 
-Part: TypeAlias = Literal["dev", "final", "all"]
 CATEGORIES = (
     "simple_python",
     "multiple",
@@ -112,7 +112,8 @@ def _case(row: Mapping[str, Any], truth: list[Any] | None, category: str) -> Cas
             return "" if bool(calls) is not irrelevant else f"{len(calls)} calls"
         return _checked(row["function"], calls, truth, category)
 
-    return Case(row["id"], row["question"][0], tools_of(row), judge, due, category)
+    marked = stamp(row, truth)
+    return Case(row["id"], row["question"][0], tools_of(row), judge, due, category, stamp=marked)
 
 
 def tools_of(row: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:

@@ -18,6 +18,7 @@ A line that cannot be used is an error that names file and line, before anything
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,7 +40,8 @@ class Case:
     """One case. `judge` takes calls and answer, and says what is wrong with them, or nothing.
 
     `due` is how many calls are due, None where that is not said. `runs`: the tools are run and the
-    question is answered; else only the first decision counts.
+    question is answered; else only the first decision counts. `stamp` changes with what the case
+    says, so that an outcome of before is not taken for one of now.
     """
 
     id: str
@@ -49,6 +51,7 @@ class Case:
     due: int | None = None
     category: str = "cases"
     runs: bool = False
+    stamp: str = ""
 
     @property
     def group(self) -> str:
@@ -56,6 +59,12 @@ class Case:
         if self.due is None:
             return "answer"
         return {0: "none", 1: "one"}.get(self.due, "several")
+
+
+def stamp(*said: Any) -> str:
+    """A name for what is said now: JSON values, or what has a text of its own."""
+    text = json.dumps(said, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def read_cases(file: Path, functions: Iterable[object] = ()) -> list[Case]:
@@ -100,6 +109,7 @@ def _case(line: str, known: Mapping[str, object], stem: str, place: str) -> Case
         due=None if expected is None else len(expected),
         category=str(given.get("category", stem)),
         runs=wanted is not None,
+        stamp=stamp(given, specs_of(tools)),
     )
 
 

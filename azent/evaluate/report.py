@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from azent.evaluate.arms import Outcome
-from azent.evaluate.stats import Comparison, Share, compare
+from azent.evaluate.stats import Comparison, Share, compare, interval_of_mean
 from azent.messages import Usage
 
 GROUPS = {"one": "one call due", "several": "several due", "none": "none due", "answer": "answers"}
@@ -35,6 +35,11 @@ class Row:
         """The mean over categories: each counts the same, however many cases it has."""
         shares = [share.value for share in self.categories.values()]
         return sum(shares) / len(shares) if shares else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the mean."""
+        return interval_of_mean(self.categories.values())
 
     @property
     def name(self) -> str:
@@ -149,6 +154,7 @@ def _row_json(row: Row) -> dict[str, Any]:
         "model": row.model,
         "prompts": row.prompts,
         "mean": row.mean,
+        "interval": list(row.interval),
         "all": _share_json(row.all),
         "groups": {name: _share_json(share) for name, share in row.groups.items()},
         "categories": {name: _share_json(share) for name, share in row.categories.items()},

@@ -2,13 +2,13 @@
 
 Outcomes are JSON objects, one on each line of a file that is appended to. Whoever starts again on
 the same file goes on where it was left: an outcome counts as long as model, prompt set (its texts
-and settings too) and case are the same.
+and settings too) and case (what it says, too) are the same.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from azent.errors import CasesError
-from azent.evaluate.arms import Arm, Outcome, key_of, try_case
+from azent.evaluate.arms import Arm, Key, Outcome, key_of, try_case
 from azent.evaluate.cases import Case
 from azent.execute.threads import DaemonThreads
 from azent.messages import Usage
@@ -39,9 +39,15 @@ def plan(arms: Iterable[Arm], cases: Sequence[Case], kept: Iterable[Outcome] = (
     by_key = {outcome.key: outcome for outcome in kept}
     arms = tuple(arms)
     pairs = [(arm, case) for case in cases for arm in arms if arm.prompts or not case.runs]
-    keys = [key_of(arm, case) for arm, case in pairs]
-    todo = [pair for pair, key in zip(pairs, keys, strict=True) if key not in by_key]
-    return Plan(tuple(todo), tuple(by_key[key] for key in keys if key in by_key))
+    done = [known(pair, by_key) for pair in pairs]
+    todo = [pair for pair, outcome in zip(pairs, done, strict=True) if outcome is None]
+    return Plan(tuple(todo), tuple(outcome for outcome in done if outcome))
+
+
+def known(pair: tuple[Arm, Case], kept: Mapping[Key, Outcome]) -> Outcome | None:
+    """The outcome of before, if it still counts; one without a stamp says nothing of the case."""
+    outcome = kept.get(key_of(*pair))
+    return outcome if outcome and outcome.stamp in ("", pair[1].stamp) else None
 
 
 def run(

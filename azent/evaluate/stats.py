@@ -1,15 +1,16 @@
 """The two pieces of statistics that tell a difference from chance. Pure.
 
 A share of right answers is known within an interval (Wilson's, which holds for few cases and near
-0 and 1). Two ways to ask are compared on the same cases: only those that one gets right and the
-other wrong say anything, and if neither were better, each such case would be a coin thrown
+0 and 1), and so is a mean of shares (by how much each may be off, added as squares: the MOVER of
+Zou and Donner). Two ways to ask are compared on the same cases: only those that one gets right and
+the other wrong say anything, and if neither were better, each such case would be a coin thrown
 (McNemar's test, exact).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 Z = 1.959964  # 95 % of a normal distribution lie within so many deviations
@@ -37,6 +38,16 @@ class Share:
         spread = self.value * (1 - self.value) / self.count + weight / (4 * self.count)
         half = Z / (1 + weight) * math.sqrt(spread)
         return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def interval_of_mean(shares: Collection[Share]) -> tuple[float, float]:
+    """The 95 % interval of the mean of shares of different cases; from 0 to 1 without any."""
+    if not shares:
+        return 0.0, 1.0
+    mean = sum(share.value for share in shares) / len(shares)
+    below = math.hypot(*(share.value - share.interval[0] for share in shares)) / len(shares)
+    above = math.hypot(*(share.interval[1] - share.value for share in shares)) / len(shares)
+    return max(0.0, mean - below), min(1.0, mean + above)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,49 @@
+"""Two parts of the cases: those to look at, and those that are set aside for the final figure.
+
+The rule is fixed and looks at no outcome: of each kind (a category, and how many calls are due)
+every second case is set aside, in the order of the file. Lines that are added at the end of a file
+move none of those before them. BFCL's own cases have a rule of their own (`bfcl`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from azent.evaluate.cases import Case
+
+Part: TypeAlias = Literal["dev", "final", "all"]
+PARTS: tuple[Part, ...] = ("dev", "final", "all")
+Kind: TypeAlias = tuple[str, str]
+
+
+def in_part(cases: Sequence[Case], part: Part) -> list[Case]:
+    """The cases of a part, in their order."""
+    if part == "all":
+        return list(cases)
+    aside = _set_aside(cases)
+    return [case for case, out in zip(cases, aside, strict=True) if out is (part == "final")]
+
+
+def kind_of(case: Case) -> Kind:
+    """The kind of a case: its category, and whether it takes no call, one, several, an answer."""
+    return case.category, case.group
+
+
+def _set_aside(cases: Sequence[Case]) -> list[bool]:
+    """Whether each case is set aside.
+
+    The second kind of a category begins with a case that is, so that a category of two kinds with
+    one case each is in both parts.
+    """
+    turns: Counter[Kind] = Counter()
+    first: dict[Kind, int] = {}
+    out = []
+    for case in cases:
+        kind = kind_of(case)
+        if kind not in first:
+            first[kind] = sum(category == case.category for category, _ in first)
+        out.append((first[kind] + turns[kind]) % 2 == 1)
+        turns[kind] += 1
+    return out

@@ -1,0 +1,65 @@
+"""Cases as commands name them: files of cases, files of BFCL's, `bfcl`, or `bfcl:CATEGORY`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from azent.errors import UsageError
+from azent.evaluate.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
+from azent.evaluate.cases import Case, read_cases
+from azent.evaluate.parts import PARTS, Part, in_part
+
+BFCL = "bfcl:"
+
+
+def cases_from(
+    sources: Iterable[str],
+    functions: Sequence[object] = (),
+    *,
+    part: str = "all",
+    sample: int | None = None,
+) -> list[Case]:
+    """All cases of some sources, or of a part of each; of each category a sample, spread evenly.
+
+    `bfcl` stands for eight categories. Raises CasesError, and UsageError for a part that there is
+    not and for cases that come twice.
+    """
+    wanted = _part(part)
+    named = [name for source in sources for name in _categories(source)]
+    cases = [case for name in named for case in _of_source(name, functions, wanted, sample)]
+    counts = Counter(case.id for case in cases)
+    if twice := next((each for each, count in counts.items() if count > 1), None):
+        raise UsageError(f"the case {twice!r} comes twice", "Give cases ids of their own.")
+    return cases
+
+
+def _part(name: str) -> Part:
+    for part in PARTS:
+        if part == name:
+            return part
+    raise UsageError(f"--part is {name!r}", f"Say {', '.join(PARTS[:-1])} or {PARTS[-1]}.")
+
+
+def _categories(source: str) -> list[str]:
+    return [BFCL + name for name in CATEGORIES] if source == "bfcl" else [source]
+
+
+def _of_source(
+    source: str, functions: Sequence[object], part: Part, sample: int | None
+) -> list[Case]:
+    if source.startswith(BFCL):
+        return bfcl_cases(source.removeprefix(BFCL), part=part, sample=sample)
+    if category_of(Path(source)):
+        return read_bfcl(Path(source), part=part, sample=sample)
+    return _sampled(in_part(read_cases(Path(source), functions), part), sample)
+
+
+def _sampled(cases: list[Case], sample: int | None) -> list[Case]:
+    """So many of each category, spread evenly."""
+    if sample is None:
+        return cases
+    names = dict.fromkeys(case.category for case in cases)
+    of_name = [[case for case in cases if case.category == name] for name in names]
+    return [case for some in of_name for case in some[:: max(1, len(some) // sample)][:sample]]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from azent import settings
+from azent.counted import counted
 from azent.errors import SettingsError
 
 PROJECT_FILE = Path("azent.toml")
@@ -87,7 +88,7 @@ def masked(name: str, value: Any) -> str:
         return ""
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     if SETTINGS[name].secret and not _is_path(name, text):
-        return f"({len(text)} characters)"
+        return f"({counted(len(text), 'character')})"
     return LOGIN.sub("***@", text)
 
 

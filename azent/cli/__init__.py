@@ -35,7 +35,7 @@ def _azent(
     version: bool = typer.Option(False, "--version", help="Show the version and exit."),
 ) -> None:
     if version:
-        print(f"azent {azent.__version__}")
+        typer.echo(f"azent {azent.__version__}")
         raise typer.Exit
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -187,8 +187,6 @@ def _run(
     from azent.cli.batch_report import Report, count_lines
 
     report = Report(count_lines(questions), live=sys.stderr.isatty())
-    try:
-        watch: Watch = nobody if quiet else report
+    watch: Watch = nobody if quiet else report
+    with closing(report), report.prints_shown():
         return run_batch(questions, output, lanes, **settings, watch=watch)
-    finally:
-        report.clear()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 
 from azent.batch import BadLine, Notice, Progress
 from azent.batch.work import Said
 from azent.cli.polite import say
+from azent.cli.streams import prints_shown
 from azent.cli.visible import visible
+from azent.counted import counted
 
 LIVE_SECONDS = 0.2  # between two states of the line on a terminal
 LINE_SECONDS = 10.0  # between two lines elsewhere
@@ -28,7 +31,7 @@ class Report:
 
     def __call__(self, progress: Progress, said: Said) -> None:
         if isinstance(said, Notice):
-            self.clear()
+            self.close()
             say(f"! {said.text}")
         if time.monotonic() < self._next:
             return
@@ -39,7 +42,15 @@ class Report:
         else:
             say(line)
 
-    def clear(self) -> None:
+    def prints_shown(self) -> AbstractContextManager[None]:
+        """What tools print stands above the line that changes."""
+        return prints_shown(self._printed) if self._live else nullcontext()
+
+    def _printed(self, line: str) -> None:
+        self.close()
+        say(line)
+
+    def close(self) -> None:
         """Take the line away that changes."""
         if self._live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
@@ -59,7 +70,7 @@ def state_line(progress: Progress, lines: int) -> str:
 def summary(progress: Progress) -> Iterator[str]:
     """What came of it, in lines."""
     before = f", {progress.before:,} before" if progress.before else ""
-    yield f"answered {progress.answered:,} questions in {_time(progress.seconds)}{before}"
+    yield f"answered {counted(progress.answered, 'question')} in {_time(progress.seconds)}{before}"
     for kind, count in progress.failures.most_common():
         yield f"failed: {count:,} by {kind}, such as: {progress.examples[kind]}"
     if progress.failed:
@@ -67,7 +78,7 @@ def summary(progress: Progress) -> Iterator[str]:
     for bad in progress.bad[:MOST_BAD_LINES]:
         yield bad_line(bad)
     if (more := len(progress.bad) - MOST_BAD_LINES) > 0:
-        yield f"and {more:,} more lines without a question"
+        yield f"and {counted(more, 'more line')} without a question"
 
 
 def bad_line(bad: BadLine) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,15 +140,9 @@ def functions_from(sources: list[str] | None, none: bool) -> list[Any]:
         from azent.toolfile import offered
 
         return list(offered(standard))
-    return [function for source in sources for function in functions_of(source)]
-
-
-def functions_of(source: str) -> list[Any]:
-    """The functions of a file of tools; what it prints when it is run is no answer."""
     from azent.toolfile import load_tools
 
-    with redirect_stdout(sys.stderr):
-        return load_tools(source)
+    return [function for source in sources for function in load_tools(source)]
 
 
 def model_from(given: Mapping[str, Any], quiet: bool) -> Model:

@@ -15,8 +15,9 @@ from azent.cli import options
 from azent.cli.build import agent_from, consent, settings_from, tools_of_servers
 from azent.cli.lines import lines_from_user
 from azent.cli.polite import polite, say
+from azent.cli.printed import print_text
 from azent.cli.sessions import StoreFile, opened, session_from
-from azent.cli.visible import visible
+from azent.counted import counted
 from azent.errors import AzentError, UsageError
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Chat:
 
     def _offers(self) -> str:
         count = len(self.agent.toolbox.specs)
-        return "no functions" if not count else "1 function" if count == 1 else f"{count} functions"
+        return counted(count, "function") if count else "no functions"
 
     # ---- what can be said to azent -----------------------------------------------------------
 
@@ -168,7 +169,7 @@ class Chat:
         from azent.cli.show import tool_lines
 
         lines = list(tool_lines(self.agent.toolbox.specs.values()))
-        print(visible("\n".join(lines) or "none"), flush=True)
+        print_text("\n".join(lines) or "none")
 
     def undo(self, words: str) -> None:
         """take back the last question and its answer"""

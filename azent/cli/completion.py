@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from azent.cli.polite import polite
+from azent.cli.printed import print_text
 from azent.settings import COMPLETING
 
 EXAMPLES = """Examples:
@@ -34,7 +35,7 @@ def command(shell: Annotated[Shell, typer.Argument(help="The shell to print it f
     """Print the script that lets a shell complete azent's commands and options."""
     from typer import completion
 
-    print(
+    print_text(
         completion.get_completion_script(  # type: ignore[attr-defined]  # not marked as exported
             prog_name="azent", complete_var=COMPLETING, shell=shell.value
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -16,8 +15,9 @@ import typer
 from azent.cli import options
 from azent.cli.build import model_from, settings_from
 from azent.cli.polite import polite
-from azent.cli.printed import print_json
-from azent.cli.visible import encodable, visible
+from azent.cli.printed import print_json, print_text
+from azent.cli.streams import answers
+from azent.cli.visible import encodable
 from azent.errors import AzentError
 
 EXAMPLES = """Examples:
@@ -193,8 +193,7 @@ def _timings(usage: Usage) -> str:
 
 
 def _print(finding: Finding) -> None:
-    mark = encodable(MARKS[finding.level], sys.stdout.encoding)
-    print(visible(f"{mark} {finding.what}: {finding.found}"))
+    mark = encodable(MARKS[finding.level], answers().encoding)
+    print_text(f"{mark} {finding.what}: {finding.found}")
     if finding.todo:
-        print(visible(f"    {finding.todo}"))
-    sys.stdout.flush()
+        print_text(f"    {finding.todo}")

@@ -11,8 +11,10 @@ import typer
 
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
-from azent.cli.printed import print_json
+from azent.cli.printed import print_json, print_text
+from azent.cli.streams import answers
 from azent.cli.visible import visible
+from azent.counted import counted
 from azent.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,7 +142,7 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
 
     outcomes = list(plan.done)
     if outcomes:
-        say(f"{len(outcomes)} outcomes are there already, {len(plan.todo)} to go")
+        say(f"{counted(len(outcomes), 'outcome')} kept already, {len(plan.todo)} to go")
     try:
         with _progress(len(plan.todo)) as progress:
             for outcome in run(plan.todo, output, jobs=jobs):
@@ -148,7 +150,7 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
                 progress(outcome)
     except KeyboardInterrupt:
         kept = f"; kept in {output}, the same command goes on" if output else ""
-        say(f"interrupted after {len(outcomes)} outcomes{kept}")
+        say(f"interrupted after {counted(len(outcomes), 'outcome')}{kept}")
         return outcomes, False
     return outcomes, True
 
@@ -185,7 +187,7 @@ def _show(mine: Sequence[Row], found: Sequence[Verdict], as_json: bool) -> None:
         return
     _print_table(mine)
     for verdict in found:
-        print(visible(str(verdict)))
+        print_text(str(verdict))
 
 
 def _print_table(mine: Sequence[Row]) -> None:
@@ -199,7 +201,7 @@ def _print_table(mine: Sequence[Row]) -> None:
         table.add_column(visible(f"{row.model}\n{row.prompts}"), overflow="fold")
     for name, figures in _figures(mine):
         table.add_row(visible(name), *figures)
-    screen = Console(highlight=False, markup=False)
+    screen = Console(file=answers(), highlight=False, markup=False)
     screen.width = screen.width if screen.is_terminal else PIPE_WIDTH
     screen.print(table)
 

@@ -10,6 +10,7 @@ import typer
 from azent.cli.build import functions_from, need
 from azent.cli.polite import polite, say
 from azent.cli.serve import token_from
+from azent.cli.streams import answers
 
 EXAMPLES = """Examples:
 
@@ -49,7 +50,7 @@ def command(
     toolbox = Toolbox(functions_from(tools, none=False))
     if port is None:
         say(f"serving {', '.join(toolbox.specs)} over standard input and output")
-        serve_stdio(toolbox, allow_all=yes)
+        serve_stdio(toolbox, allow_all=yes, output=answers().buffer)
         return
     from azent.serve import Guard, Options, listen, run_app
 

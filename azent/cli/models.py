@@ -9,7 +9,7 @@ import typer
 
 from azent.cli import options
 from azent.cli.polite import polite, say
-from azent.cli.printed import print_json
+from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_table
 from azent.errors import ModelUnreachable
 
@@ -42,7 +42,7 @@ def pull_model(
         from azent.cli.progress import fetch_model
         from azent.models.fetch import known
 
-        print(fetch_model(known(name.removeprefix("gguf:"))))
+        print_text(str(fetch_model(known(name.removeprefix("gguf:")))))
         return
     from azent.cli.progress import show_pull
     from azent.models.catalogue import pull

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import typer
 
+from azent.cli.streams import answers, answers_apart
 from azent.cli.visible import visible
 from azent.errors import AzentError
 
@@ -23,32 +24,38 @@ def polite(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            done = command(*args, **kwargs)
-            sys.stdout.flush()  # a disk that is full is found out here, not when Python ends
-            return done
-        except AzentError as error:
-            say(f"azent: {error}", error.hint)
-            raise typer.Exit(error.exit_code) from error
-        except KeyboardInterrupt as error:
-            say("azent: interrupted")
-            raise typer.Exit(INTERRUPTED) from error
-        except BrokenPipeError as error:
-            sys.stderr.close()  # whoever read us has left; there is nobody to tell
-            _give_up_stdout()
-            raise typer.Exit(0) from error
-        except OSError as error:
-            say(f"azent: the system refuses: {error}")
-            _give_up_stdout()
-            raise typer.Exit(REFUSED) from error
+        with answers_apart():
+            return _ended(command, args, kwargs)
 
     return run  # type: ignore[return-value]  # it has the command's own signature
+
+
+def _ended(command: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What a command returns; what it raises, told."""
+    try:
+        done = command(*args, **kwargs)
+        answers().flush()  # a disk that is full is found out here, not when Python ends
+        return done
+    except AzentError as error:
+        say(f"azent: {error}", error.hint)
+        raise typer.Exit(error.exit_code) from error
+    except KeyboardInterrupt as error:
+        say("azent: interrupted")
+        raise typer.Exit(INTERRUPTED) from error
+    except BrokenPipeError as error:
+        sys.stderr.close()  # whoever read us has left; there is nobody to tell
+        _give_up_stdout()
+        raise typer.Exit(0) from error
+    except OSError as error:
+        say(f"azent: the system refuses: {error}")
+        _give_up_stdout()
+        raise typer.Exit(REFUSED) from error
 
 
 def _give_up_stdout() -> None:
     """What is left to be written is lost; Python would fail on it once more at its end."""
     with suppress(OSError):
-        sys.stdout.close()
+        answers().close()
 
 
 def say(*lines: str) -> None:

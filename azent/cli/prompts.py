@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +13,8 @@ import typer
 from azent import settings
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
-from azent.cli.printed import print_json
-from azent.cli.visible import visible
+from azent.cli.printed import print_json, print_text
+from azent.counted import counted
 from azent.errors import PromptError, UsageError
 
 if TYPE_CHECKING:
@@ -51,13 +49,13 @@ def list_sets(
             {"name": name, "folder": str(at), "taken": name == taken, **found[name]}
             for name, at in _folders().items()
         ]
-        print(json.dumps(rows, ensure_ascii=False, default=asdict))
+        print_json(rows)
         return
     width = max(map(len, found))
     for name, at in _folders().items():
         mark, about = "*" if name == taken else " ", found[name]
         said = f"broken: {about['broken']}" if "broken" in about else about.get("description", "")
-        print(visible(f"{mark} {name:{width}}  {said}  [{at}]"))
+        print_text(f"{mark} {name:{width}}  {said}  [{at}]")
 
 
 @app.command("show")
@@ -65,7 +63,7 @@ def list_sets(
 def show_set(name: Name = "default") -> None:
     """Print the settings and texts of a set, each under the name of its file."""
     for file, text in _files(_load(name)).items():
-        print(visible(f"--- {file}\n{text.rstrip()}\n"))
+        print_text(f"--- {file}\n{text.rstrip()}\n")
 
 
 @app.command("new", epilog="Example: azent prompts new mine, then edit prompts/mine/system.txt")
@@ -87,7 +85,7 @@ def new_set(
     (root / name).mkdir(parents=True)
     for file in _files(origin):
         shutil.copyfile(file, root / name / file.name)
-    print(visible(str(root / name)))
+    print_text(str(root / name))
 
 
 @app.command("check")
@@ -100,7 +98,7 @@ def check_sets(
     broken = [error for error in map(_error_in, wanted) if error]
     for error in broken:
         say(f"azent: {error}", error.hint)
-    print(f"{len(wanted)} sets, {len(broken)} broken")
+    print_text(f"{counted(len(wanted), 'set')}, {len(broken)} broken")
     if broken:
         raise typer.Exit(BROKEN)
 
@@ -114,7 +112,7 @@ def diff_sets(first: Name, second: Name) -> None:
         names = (f"{first}/{file}", f"{second}/{file}")
         lines = (one.get(file, "").splitlines(), other.get(file, "").splitlines())
         for line in difflib.unified_diff(*lines, *names, lineterm=""):
-            print(visible(line))
+            print_text(line)
 
 
 @app.command("render", epilog='Example: azent prompts render "What is 2 + 3?" -p default')
@@ -147,7 +145,7 @@ def render(
         print_json({"messages": messages, "format": schema, **counted})
         return
     for message in messages:
-        print(visible(f"--- {message['role']}\n{message['content']}"))
+        print_text(f"--- {message['role']}\n{message['content']}")
     held = ", the reply is held to a schema" if schema else ""
     say(f"{tokens} tokens ({'counted' if exact else 'estimated'}){held}, set {terms.prompts.name}")
 

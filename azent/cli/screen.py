@@ -27,6 +27,9 @@ class Screen(Protocol):
     def line(self, mark: str, text: str, style: str = "") -> None:
         """Show a line that stays."""
 
+    def beside(self, mark: str, text: str, style: str = "") -> None:
+        """Show a line from any thread, whatever is waited for meanwhile."""
+
     def wait(self, words: Callable[[], str]) -> None:
         """Tell what is waited for, in words that change."""
 
@@ -55,6 +58,8 @@ class PlainScreen:
         mark = encodable(mark, self._stream.encoding)
         print(f"{mark} {visible(text)}", file=self._stream, flush=True)
 
+    beside = line
+
     def wait(self, words: Callable[[], str]) -> None:
         """Say nothing: it could not be taken back."""
 
@@ -77,14 +82,18 @@ class LiveScreen:
 
     def line(self, mark: str, text: str, style: str = "") -> None:
         """Print a line above what is waited for, which ends."""
+        self.rest()
+        self.beside(mark, text, style)
+
+    def beside(self, mark: str, text: str, style: str = "") -> None:
+        """Print a line above what is waited for, which goes on."""
         from rich.text import Text
 
-        self.rest()
         mark = encodable(mark, self._encoding)
         width = max(self._console.width - len(mark) - 1, 1)
-        for place, part in enumerate(Text(visible(text)).wrap(self._console, width)):
-            start = mark if place == 0 else " " * len(mark)
-            self._console.print(Text(f"{start} {part.plain.rstrip()}", style=style))
+        parts = [part.plain.rstrip() for part in Text(visible(text)).wrap(self._console, width)]
+        hanging = f"\n{' ' * (len(mark) + 1)}".join(parts)
+        self._console.print(Text(f"{mark} {hanging}", style=style))
 
     def wait(self, words: Callable[[], str]) -> None:
         """Tell what is waited for, in one line that moves."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from azent.cli.polite import polite, say
-from azent.cli.printed import print_json
+from azent.cli.printed import print_json, print_text
 from azent.cli.visible import visible
+from azent.counted import counted
 from azent.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
     listed = opened(store).sessions()
     if as_json:
         fields = ("name", "created", "updated", "turns", "question")
-        print(json.dumps([{name: getattr(each, name) for name in fields} for each in listed]))
+        print_json([{name: getattr(each, name) for name in fields} for each in listed])
         return
     if not listed:
         say("no conversation is kept yet", 'Keep one: azent ask --session NAME "..."')
@@ -49,8 +49,8 @@ def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
     for each in listed:
         used = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
         question = " ".join(each.question.split())[:QUESTION_WIDTH]
-        turns = f"{each.turns} turn{'s' if each.turns != 1 else ''}"
-        print(visible(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip()))
+        turns = counted(each.turns, "turn")
+        print_text(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
 
 
 @app.command("show")
@@ -65,7 +65,7 @@ def show_session(name: Name, store: StoreFile = None, as_json: AsJson = False) -
         return
     for message in log:
         for line in _lines(message):
-            print(visible(line))
+            print_text(line)
 
 
 @app.command("branch")
@@ -94,7 +94,7 @@ def undo_session(
     from azent.log import turns as turns_of
 
     left = len(turns_of(opened(store).undo(name, turns)))
-    say(f"{left} turn{'s' if left != 1 else ''} left")
+    say(f"{counted(left, 'turn')} left")
 
 
 @app.command("export")
@@ -104,7 +104,7 @@ def export_session(name: Name, store: StoreFile = None) -> None:
     from azent.messages import to_json
 
     for message in opened(store).log(name):
-        print(json.dumps(to_json(message)))
+        print_json(to_json(message))
 
 
 @app.command("delete")

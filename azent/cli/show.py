@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from azent.answered import answer_json
+from azent.counted import counted
 from azent.messages import (
     Answer,
     Asking,
@@ -46,10 +47,9 @@ def result_line(result: Result) -> str:
 
 def usage_line(usage: Usage) -> str:
     """What a run cost, as one line."""
-    requests = "1 request" if usage.requests == 1 else f"{usage.requests} requests"
+    requests, tokens = counted(usage.requests, "request"), usage.prompt_tokens
     return (
-        f"{requests}, {usage.prompt_tokens} + {usage.reply_tokens} tokens, "
-        f"{usage.seconds:.1f} s{_parts(usage)}"
+        f"{requests}, {tokens} + {usage.reply_tokens} tokens, {usage.seconds:.1f} s{_parts(usage)}"
     )
 
 

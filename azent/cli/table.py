@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from azent.cli.streams import answers
 from azent.cli.visible import visible
 
 GAP = 2
@@ -14,9 +14,9 @@ GAP = 2
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows, to be read on a terminal of any width, or by a program, one on each line."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = shutil.get_terminal_size().columns if answers().isatty() else None
     for line in table(headings, [[visible(cell) for cell in row] for row in rows], width):
-        print(line)
+        print(line, file=answers())
 
 
 def table(

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from azent.cli.polite import polite, say
-from azent.cli.printed import print_json
-from azent.cli.visible import visible
+from azent.cli.printed import print_json, print_text
 from azent.errors import SchemaError, UsageError
 
 app = typer.Typer(
@@ -34,7 +33,7 @@ def list_tools(source: Source, as_json: AsJson = False) -> None:
         print_json([spec["name"] for spec in box.specs.values()])
         return
     for line in tool_lines(box.specs.values()):
-        print(visible(line))
+        print_text(line)
 
 
 @app.command("show", epilog="Example: azent tools show examples/currency.py --as python")
@@ -50,7 +49,7 @@ def show_tools(
 
     if style not in ("json", "typescript", "python"):
         raise UsageError(f"there is no style {style!r}", "Styles: json, typescript, python.")
-    print(visible(render(_toolbox(source).specs, style)))  # type: ignore[arg-type]  # checked above
+    print_text(render(_toolbox(source).specs, style))  # type: ignore[arg-type]  # checked above
 
 
 @app.command("check")
@@ -71,7 +70,7 @@ def check_tools(
     else:
         for found in findings:
             where = f"{found.tool}.{found.parameter}" if found.parameter else found.tool
-            print(visible(f"{found.severity}: {where}: {found.message} [{found.rule}]"))
+            print_text(f"{found.severity}: {where}: {found.message} [{found.rule}]")
         say("nothing to mend" if not findings else "")
     if any(strict or found.severity == "error" for found in findings):
         raise typer.Exit(FAULTY)
@@ -98,16 +97,16 @@ def call_tool(
         problem = result.problem.kind if result.problem else None
         print_json({"ok": result.ok, "text": result.text, "problem": problem})
     else:
-        print(visible(result.text)) if result.ok else say(f"azent: {result.text}")
+        print_text(result.text) if result.ok else say(f"azent: {result.text}")
     if not result.ok:
         raise typer.Exit(FAULTY)
 
 
 def _toolbox(source: str) -> Any:
-    from azent.cli.build import functions_of
     from azent.toolbox import Toolbox
+    from azent.toolfile import load_tools
 
-    return Toolbox(functions_of(source))
+    return Toolbox(load_tools(source))
 
 
 def _object(text: str) -> dict[str, Any]:

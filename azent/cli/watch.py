@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from azent.cli.answer import answer_on
 from azent.cli.pace import Overheard, Pace, must_load
 from azent.cli.screen import screen_on
 from azent.cli.show import call_line, result_line, usage_line
+from azent.cli.streams import answers, prints_shown, show_begun_prints
+from azent.counted import counted
 from azent.messages import (
     Answer,
     Asking,
@@ -52,14 +54,14 @@ class Watcher:
         if self._screen.is_live and not quiet:
             self._pace.loading = must_load(agent.model)
         agent.model = Overheard(agent.model, self._pace, self._sent)
-        self._answer = answer_on(sys.stdout)
+        self._answer = answer_on(answers())
         self._running: dict[str, float] = {}
         self._known: tuple[Any, ...] = ()
 
     def follow(self, events: Generator[Event, None, None]) -> None:
         """Show events to their end; in any case they are closed, and the screen is in order."""
-        self._answer = answer_on(sys.stdout)
-        with closing(self), closing(events):
+        self._answer = answer_on(answers())
+        with closing(self), closing(events), self._prints_shown():
             for event in events:
                 self.show(event)
 
@@ -80,6 +82,7 @@ class Watcher:
                 self._running[call.id] = time.monotonic()
                 self._wait(self._at_work)
             case CallFinished(call, result, seconds):
+                show_begun_prints()
                 ran = self._running.pop(call.id, None) is not None
                 took = f"  ({seconds:.1f} s)" if ran else ""
                 self._line("←", f"{_named(result)}{took}", "green" if result.ok else "red")
@@ -106,6 +109,12 @@ class Watcher:
         """Leave the terminal as it was found, whatever happened."""
         self._pause()
         self._screen.close()
+
+    def _prints_shown(self) -> AbstractContextManager[None]:
+        """What tools print stands among the lines of the run, where these are drawn around."""
+        if self.quiet or not self._screen.is_live:
+            return nullcontext()
+        return prints_shown(lambda line: self._screen.beside("·", line, "dim"))
 
     def _pause(self) -> None:
         """Take off what is drawn, and print what has come of the answer."""
@@ -160,8 +169,7 @@ class Watcher:
         if not self._running:
             return "..."
         seconds = time.monotonic() - min(self._running.values())
-        what = "1 call" if len(self._running) == 1 else f"{len(self._running)} calls"
-        return f"running {what}  {seconds:.0f} s"
+        return f"running {counted(len(self._running), 'call')}  {seconds:.0f} s"
 
 
 def _named(result: Result) -> str:
@@ -172,6 +180,7 @@ def _named(result: Result) -> str:
 
 def _shrunk(turns: int, results: int) -> str:
     """What a note of shrinking has left out."""
-    parts = {f"the first {turns} questions": turns, f"{results} results": results}
+    first = "the first question" if turns == 1 else f"the first {turns} questions"
+    parts = {first: turns, counted(results, "result"): results}
     left_out = " and ".join(words for words, count in parts.items() if count)
     return f"left out to fit into the context: {left_out or 'a part'}"

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from azent.counted import counted
 from azent.errors import CasesError
 from azent.evaluate.cases import Case, stamp
 from azent.evaluate.parts import Part
@@ -109,7 +110,7 @@ def _case(row: Mapping[str, Any], truth: list[Any] | None, category: str) -> Cas
 
     def judge(calls: Sequence[Call], text: str) -> str:
         if truth is None:
-            return "" if bool(calls) is not irrelevant else f"{len(calls)} calls"
+            return "" if bool(calls) is not irrelevant else counted(len(calls), "call")
         return _checked(row["function"], calls, truth, category)
 
     marked = stamp(row, truth)

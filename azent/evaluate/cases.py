@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from azent.counted import counted
 from azent.errors import AzentError, CasesError
 from azent.messages import Call
 from azent.tools import as_tool, specs_of
@@ -207,7 +208,7 @@ def _judged(
 
 def _wrong_calls(expected: list[dict[str, Any]], made: Sequence[Call]) -> str:
     if len(made) != len(expected):
-        return f"{len(made)} calls, {len(expected)} due"
+        return f"{counted(len(made), 'call')}, {len(expected)} due"
     left = list(expected)
     for call in made:
         found = next((each for each in left if _fits(call, each)), None)

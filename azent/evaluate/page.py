@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
+from azent.counted import counted
 from azent.evaluate.arms import Outcome
 from azent.evaluate.report import GROUPS, Row, Verdict, rows
 from azent.evaluate.stats import Share
@@ -66,7 +67,7 @@ def page(outcomes: Sequence[Outcome], verdicts: Iterable[Verdict] = (), title: s
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(heading)}</title><style>{STYLE}</style></head><body>",
             f"<h1>{escape(heading)}</h1>",
-            f'<p class="soft">{cases} cases, {len(mine)} ways to ask. '
+            f'<p class="soft">{counted(cases, "case")}, {counted(len(mine), "way")} to ask. '
             "The thin line on a bar is its 95 % interval.</p>",
             *_accuracy(mine),
             *_verdicts(list(verdicts)),

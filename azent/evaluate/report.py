@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from azent.counted import counted
 from azent.evaluate.arms import Outcome
 from azent.evaluate.stats import Comparison, Share, compare, interval_of_mean
 from azent.messages import Usage
@@ -98,7 +99,7 @@ class Verdict:
         split = f"{found.only_second} gained, {found.only_first} lost"
         return (
             f"{self.second} against {self.first}: {100 * found.difference:+.1f} points "
-            f"on {found.cases} cases ({split}; p = {found.chance:.2g}): {how}"
+            f"on {counted(found.cases, 'case')} ({split}; p = {found.chance:.2g}): {how}"
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from azent.budget import fit, to_sum_up
+from azent.counted import counted
 from azent.flow.ask import reply_to
 from azent.flow.turn import Effect, Moves, Turn
 from azent.messages import Event, Note, Shrunk
@@ -33,7 +34,7 @@ def _summed_up(turn: Turn, note: Note) -> Generator[Effect | Event, Any, Note]:
 
 def _said(note: Note, fresh: int, num_ctx: int | None) -> str:
     """What a note leaves out, for a person."""
-    results = f"{len(note.ids)} {'result' if len(note.ids) == 1 else 'results'}"
+    results = counted(len(note.ids), "result")
     how = f"cut to {note.chars} characters" if note.chars else "left out"
     turns = f"{fresh} more of the first turns" if note.turns > fresh else f"the first {fresh} turns"
     turns = "the first turn" if note.turns == 1 else turns

@@ -11,8 +11,10 @@ import sys
 from collections.abc import Container
 from contextlib import redirect_stdout
 from dataclasses import replace
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, BinaryIO
 
+import anyio
 from mcp import stdio_server, types
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
@@ -27,12 +29,14 @@ from azent.tools import Tool
 NOBODY = "this call needs a person's consent, and nobody can be asked here"
 
 
-def serve_stdio(toolbox: Toolbox, *, allow_all: bool = False) -> None:
+def serve_stdio(
+    toolbox: Toolbox, *, allow_all: bool = False, output: BinaryIO | None = None
+) -> None:
     """Serve a toolbox over standard input and output, until the client leaves.
 
-    `allow_all` also runs what a person must confirm.
+    `allow_all` also runs what a person must confirm. `output` takes the place of standard output.
     """
-    asyncio.run(_serve_stdio(mcp_server(toolbox, allow_all=allow_all)))
+    asyncio.run(_serve_stdio(mcp_server(toolbox, allow_all=allow_all), output))
 
 
 def http_app(toolbox: Toolbox, *, allow_all: bool = False, guarded: bool = False) -> ASGIApp:
@@ -45,8 +49,9 @@ def http_app(toolbox: Toolbox, *, allow_all: bool = False, guarded: bool = False
     return server.streamable_http_app(transport_security=off if guarded else None)
 
 
-async def _serve_stdio(server: Server[Any]) -> None:
-    async with stdio_server() as (reading, writing):
+async def _serve_stdio(server: Server[Any], output: BinaryIO | None) -> None:
+    wire = anyio.wrap_file(TextIOWrapper(output, "utf-8")) if output else None
+    async with stdio_server(stdout=wire) as (reading, writing):
         with redirect_stdout(sys.stderr):  # what tools print must not wait for the wire's return
             await server.run(reading, writing, server.create_initialization_options())
 

@@ -41,7 +41,7 @@ class Scripted:
         with self._lock:
             self.heard.append(request)
             if len(self.heard) > len(self._replies):
-                raise ModelError(f"the script has {len(self._replies)} replies and no more")
+                raise ModelError(f"the script has no reply for request {len(self.heard)}")
             reply = self._replies[len(self.heard) - 1]
         self._think(request.timeout)
         if isinstance(reply, Exception):

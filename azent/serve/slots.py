@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from azent.counted import counted
 from azent.errors import RequestRefused
 
 LONGEST_WAIT = 60  # seconds that a client is told to wait at most
@@ -34,7 +35,7 @@ class Slots:
         """A slot, for as long as the context lasts. Raises RequestRefused (429) when full."""
         if self._free.locked() and self.waiting >= self.most_waiting:
             raise RequestRefused(
-                f"{self.at_work} requests are at work and {self.waiting} wait",
+                f"{counted(self.at_work, 'request')} at work, {self.waiting} waiting",
                 "Come back later.",
                 status=429,
                 retry_after=self.retry_after(),

@@ -132,3 +132,72 @@ def test_ask_names_a_set_that_lies_in_the_folder(monkeypatch: pytest.MonkeyPatch
         asked = CliRunner().invoke(app, ["ask", "Hi", "-t", "tools.py", "-m", "scripted"])
     assert "using the prompt set in prompts/default" in asked.stderr
     assert asked.stdout == "Hi.\n"
+
+
+# ---- a broken set in the way ---------------------------------------------------------------------
+
+BROKEN = [  # what is wrong with ./prompts/NAME, and what is said of it
+    ("mine", "set.toml", "[", "prompts/mine/set.toml:1: "),
+    ("mine", "set.toml", 'models = ["scripted"]\nturn = "x"', "prompts/mine/set.toml:2: turn is"),
+    ("mine", "answer.txt", "one\n$nobody", "prompts/mine/answer.txt:2: there is no blank"),
+    ("default", "set.toml", "held = 3", "prompts/default/set.toml:1: held is 3"),
+    ("default", "system.txt", "$nobody", "prompts/default/system.txt:1: there is no blank"),
+    ("small", "set.toml", "\n[[", "prompts/small/set.toml:2: "),
+]
+
+
+def spoil(name: str, file: str, body: str) -> None:
+    folder = write_set(Path("prompts", name), 'models = ["scripted"]' if name == "mine" else "")
+    (folder / file).write_text(body, "utf-8")
+
+
+@pytest.mark.parametrize(("name", "file", "body", "said"), BROKEN)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ask", "Hi", "--no-tools", "-m", "scripted"],
+        ["ask", "Hi", "--no-tools", "-m", "scripted", "--json"],
+        ["chat", "--no-tools", "-m", "scripted"],
+        ["models", "list"],
+        ["prompts", "render", "Hi", "-m", "scripted"],
+    ],
+    ids=" ".join,
+)
+def test_a_broken_set_that_was_not_named_is_left_out_with_one_warning(
+    command: list[str], name: str, file: str, body: str, said: str
+) -> None:
+    spoil(name, file, body)
+    with ScriptedOllama("Hello.", models=("scripted",)) as server:
+        run = CliRunner(env={"OLLAMA_HOST": server.url}).invoke(app, command, input="Hi\nHo\n")
+    assert run.exit_code == 0, run.stderr
+    assert run.stderr.count(f"! left out, as it is broken: {said}") == 1
+    assert run.stderr.count("is broken") == 1
+
+
+@pytest.mark.parametrize(("name", "file", "body", "said"), BROKEN)
+def test_a_broken_set_is_an_error_where_it_is_named_and_a_finding_of_the_doctor(
+    name: str, file: str, body: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoil(name, file, body)
+    run = CliRunner().invoke(app, ["ask", "Hi", "-m", "scripted", "-p", name])
+    assert run.exit_code == 8
+    assert run.stderr.startswith(f"azent: {said}")
+    monkeypatch.setenv("AZENT_PROMPTS", name)
+    assert CliRunner().invoke(app, ["ask", "Hi", "-m", "scripted"]).exit_code == 8
+    monkeypatch.delenv("AZENT_PROMPTS")
+    run = CliRunner().invoke(app, ["doctor", "--json"])
+    found = {each["what"]: each for each in json.loads(run.stdout)}
+    assert (run.exit_code, found[f"prompt set {name}"]["level"]) == (1, "bad")
+    assert found[f"prompt set {name}"]["found"].startswith(said)
+    assert name not in found["prompt sets"]["found"].split(", ")
+
+
+@pytest.mark.parametrize("name", ["mine", "default"])
+def test_azents_own_set_takes_the_place_of_a_broken_one(name: str) -> None:
+    spoil(name, "system.txt", "$nobody")
+    rows = json.loads(prompts("list", "--json", "-m", "scripted").stdout)
+    taken = [row["name"] for row in rows if row["taken"]]
+    assert taken == ([] if name == "default" else ["default"])  # a hidden one is not listed
+    (Path("prompts", name) / "set.toml").unlink()
+    rows = json.loads(prompts("list", "--json", "-m", "scripted").stdout)
+    assert [row["name"] for row in rows if row["taken"]] == ["default"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,10 +112,20 @@ def prompts_from(name: str | None, model: str) -> PromptSet:
     from azent import prompt
 
     found = prompt.load(name, model)
+    tell_left_out([] if name else [model])
     folder = found.folder
     if folder and folder.parent == Path("prompts") and not _is_own(folder):
         say(f"using the prompt set in {folder}")
     return found
+
+
+def tell_left_out(models: Iterable[str]) -> None:
+    """Say, of each set that is left out for some models because it is broken, what is wrong."""
+    from azent import prompt
+
+    said = dict.fromkeys(str(error) for model in models for error in prompt.left_out(model))
+    for words in said:
+        say(f"! left out, as it is broken: {words}")
 
 
 def _is_own(folder: Path) -> bool:

@@ -70,6 +70,7 @@ def look(given: Mapping[str, Any]) -> Iterator[Finding]:
     host = given["host"]
     yield _versions()
     yield from _folders()
+    yield from _prompt_sets()
     server = _server(host)
     yield server
     if server.level == "ok":
@@ -88,7 +89,7 @@ def _versions() -> Finding:
 
 
 def _folders() -> Iterator[Finding]:
-    from azent import prompt, settings
+    from azent import settings
 
     folders = {
         "cache": settings.cache_folder(),
@@ -100,7 +101,17 @@ def _folders() -> Iterator[Finding]:
         writable = os.access(there, os.W_OK)
         todo = "" if writable else f"Make it writable: {there}"
         yield Finding(f"{what} folder", "ok" if writable else "bad", str(folder), todo)
-    yield Finding("prompt sets", "ok", ", ".join(prompt.folders()))
+
+
+def _prompt_sets() -> Iterator[Finding]:
+    from azent import prompt
+    from azent.cli.prompts import error_in
+
+    there = prompt.folders()
+    broken = {name: error for name, at in there.items() if (error := error_in(at))}
+    yield Finding("prompt sets", "ok", ", ".join(name for name in there if name not in broken))
+    for name, error in broken.items():
+        yield Finding(f"prompt set {name}", "bad", str(error), error.hint)
 
 
 def _server(host: str | None) -> Finding:

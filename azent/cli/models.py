@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from azent.cli import options
+from azent.cli.build import tell_left_out
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_table
@@ -24,6 +25,7 @@ def list_models(
 ) -> None:
     """List models: size, context, native tools or not, and the prompt set that suits each."""
     rows = [*_of_server(host), *_embedded()]
+    tell_left_out(row["name"].removeprefix("gguf:") for row in rows)
     if as_json:
         print_json(rows, indent=2)
         return

@@ -46,14 +46,14 @@ def list_sets(
     found = {name: _described(at) for name, at in _folders().items()}
     if as_json:
         rows = [
-            {"name": name, "folder": str(at), "taken": name == taken, **found[name]}
+            {"name": name, "folder": str(at), "taken": at == taken, **found[name]}
             for name, at in _folders().items()
         ]
         print_json(rows)
         return
     width = max(map(len, found))
     for name, at in _folders().items():
-        mark, about = "*" if name == taken else " ", found[name]
+        mark, about = "*" if at == taken else " ", found[name]
         said = f"broken: {about['broken']}" if "broken" in about else about.get("description", "")
         print_text(f"{mark} {name:{width}}  {said}  [{at}]")
 
@@ -95,7 +95,7 @@ def check_sets(
 ) -> None:
     """Check sets: each text, blank and setting; what is wrong is named with file and line."""
     wanted: Sequence[str | Path] = names or list(_folders().values())
-    broken = [error for error in map(_error_in, wanted) if error]
+    broken = [error for error in map(error_in, wanted) if error]
     for error in broken:
         say(f"azent: {error}", error.hint)
     print_text(f"{counted(len(wanted), 'set')}, {len(broken)} broken")
@@ -204,26 +204,24 @@ def _load(name: str) -> PromptSet:
     return prompt.load(name)
 
 
-def _taken(model: str) -> str | None:
-    """The name of the set that a model gets; none, where a broken one is in the way."""
+def _taken(model: str) -> Path | None:
+    """The folder of the set that a model gets."""
     from azent import prompt
 
-    try:
-        return prompt.load(None, model).name
-    except PromptError:
-        return None
+    return prompt.load(None, model).folder
 
 
 def _described(folder: Path) -> dict[str, Any]:
     """The settings of a set, or what is wrong with it."""
     from azent import prompt
 
-    if error := _error_in(folder):
+    if error := error_in(folder):
         return {"broken": str(error)}
     return prompt.read_settings(folder / "set.toml")
 
 
-def _error_in(wanted: str | Path) -> PromptError | None:
+def error_in(wanted: str | Path) -> PromptError | None:
+    """What is wrong with a set, named or in a folder, if anything is."""
     from azent import prompt
 
     try:

@@ -1,6 +1,7 @@
 """Prompts as files that people edit: texts with blanks, and folders of them.
 
 load, read, folders    prompt sets: which one to take, what is in it, which ones there are
+left_out               the broken ones among them, which nobody named
 fill, blanks_of        a text with its blanks filled; the blanks that it has
 examples               examples of requests and calls, made from the functions themselves
 """
@@ -8,7 +9,7 @@ examples               examples of requests and calls, made from the functions t
 from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
-from azent.prompt.sets import DEFAULT, folders, load, read
+from azent.prompt.sets import DEFAULT, folders, left_out, load, read
 from azent.prompt.text import NO_FILE, Text, blanks_of, fill, read_text
 from azent.prompt.toml import read_settings
 from azent.prompt.value import GateExample, PromptSet, WordRules
@@ -25,6 +26,7 @@ __all__ = [
     "examples",
     "fill",
     "folders",
+    "left_out",
     "load",
     "read",
     "read_settings",

@@ -21,13 +21,15 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
 The last three may be left out: then those of azent's own default set are taken.
 
 Sets are searched in a folder given by path, `./prompts`, the user's folder, azent's own. A broken
-one is an error that names file and line, before anything is asked.
+one that was named is an error that names file and line, before anything is asked. Where none was
+named, it is left out, and `left_out` tells why: one unfinished set must not stop every question.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -70,17 +72,22 @@ OPTIONAL = {"question", "gate", "choose", "list", "decide", "next", "answering",
 LENT = {"earlier", "summary", "value"}  # by azent's own default set, where a set lacks them
 DEFAULT = "default"
 
+_logger = logging.getLogger("azent")
+
 
 def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> PromptSet:
     """The set of a name or in a folder; without one, the set that suits the model, else `default`.
 
-    A set that is loaded already is given back. Raises PromptError that names the file, and the line
-    where there is one.
+    Without one, broken sets are left out, and that is logged. A set that is loaded already is given
+    back. Raises PromptError that names the file, and the line where there is one.
     """
     if isinstance(wanted, PromptSet):
         return wanted
     if wanted is None:
-        return _suited(model)
+        found, broken = _suited(model)
+        for error in broken:
+            _logger.warning("left out, as it is broken: %s", error)
+        return found
     if not isinstance(wanted, str | Path):
         raise PromptError(f"prompts is {wanted!r}", "Give a set's name, or its folder's path.")
     folder = _folder(wanted)
@@ -88,6 +95,11 @@ def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> Promp
         there = ", ".join(sorted(folders())) or "none"
         raise PromptError(f"there is no prompt set {str(wanted)!r}", f"Sets there are: {there}.")
     return read(folder)
+
+
+def left_out(model: str = "") -> tuple[PromptError, ...]:
+    """What is wrong with the sets that are left out, where none is named for a model."""
+    return _suited(model)[1]
 
 
 def folders() -> dict[str, Path]:
@@ -176,15 +188,40 @@ def _folder(wanted: str | Path) -> Path | None:
     return folders().get(str(wanted))
 
 
-def _suited(model: str) -> PromptSet:
-    """The first set with a pattern that fits the model's name: the nearest place, then by name."""
-    places = settings.prompt_folders()
-    for folder in sorted(folders().values(), key=lambda f: (places.index(f.parent), f.name)):
-        file = folder / "set.toml"
-        patterns = _patterns(file, file.stat().st_mtime_ns)
-        if any(fnmatchcase(model, pattern) for pattern in patterns):
-            return read(folder)
-    return load(DEFAULT)
+def _suited(model: str) -> tuple[PromptSet, tuple[PromptError, ...]]:
+    """The set that suits a model, and what is wrong with those that were to be tried before it."""
+    broken: dict[str, PromptError] = {}
+    for folder in _to_be_tried(model, broken):
+        try:
+            return read(folder), tuple(broken.values())
+        except PromptError as error:
+            broken[str(error)] = error
+    raise list(broken.values())[-1]  # even azent's own: it was tampered with
+
+
+def _to_be_tried(model: str, broken: dict[str, PromptError]) -> Iterator[Path]:
+    """Sets with a pattern that fits the model's name, then the default: the nearest place first.
+
+    A set takes the place of farther ones of its name, unless its settings are `broken`.
+    """
+    near: dict[str, Path] = {}
+    places = [place for place in settings.prompt_folders() if place.is_dir()]
+    every = [file.parent for place in places for file in sorted(place.glob("*/set.toml"))]
+    for folder in every:
+        try:
+            fits = any(fnmatchcase(model, pattern) for pattern in _patterns_in(folder))
+        except PromptError as error:
+            broken[str(error)] = error
+            continue
+        if near.setdefault(folder.name, folder) == folder and fits:
+            yield folder
+            del near[folder.name]  # it was no good: a farther one may be
+    yield from (folder for folder in every if folder.name == DEFAULT)
+
+
+def _patterns_in(folder: Path) -> tuple[str, ...]:
+    file = folder / "set.toml"
+    return _patterns(file, file.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=256)

@@ -36,6 +36,18 @@ def answer_on(stream: TextIO) -> AnswerText:
     return MarkdownAnswer(stream) if is_live(stream) else PlainAnswer(stream)
 
 
+class Unshown:
+    """An answer that is not shown."""
+
+    is_empty = False
+
+    def write(self, text: str) -> None:
+        """Leave it."""
+
+    def pause(self) -> None:
+        """There is nothing to end."""
+
+
 class PlainAnswer:
     """An answer in a file, a pipe, or on a terminal that can no more."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +11,12 @@ import typer
 from azent.cli import options
 from azent.cli.build import agent_from, consent, settings_from, tools_of_servers
 from azent.cli.polite import polite
+from azent.cli.printed import print_json
 from azent.cli.sessions import StoreFile, session_from
+from azent.cli.together import check_of_use
 from azent.errors import UsageError
 
 if TYPE_CHECKING:
-    from azent.agent import Agent
     from azent.messages import Event
 
 EXAMPLES = """Examples:
@@ -63,7 +63,11 @@ def command(
     ] = False,
 ) -> None:
     """Ask a question; the model may call functions to answer it."""
+    from azent.cli.watch import Watcher
+
     kept = session_from(session, last, store)
+    if kept is None:
+        check_of_use({"store": store}, "a conversation", "name one: --session NAME")
     words = _question(question, is_optional=kept is not None)
     given = {
         "tools": tools or None,
@@ -82,36 +86,28 @@ def command(
     values = settings_from(given)
     how: dict[str, Any] = {"session": kept, "approve": consent(values["yes"].value)}
     looks = {"quiet": quiet, "verbose": verbose, "prompts": show_prompt}
+    if as_json or as_jsonl:
+        looks |= {"answered": False, "quiet": not (verbose or show_prompt)}
     with tools_of_servers(mcp, trust) as more:
-        mute = quiet or as_json or as_jsonl
-        agent = agent_from(values, more=more, no_tools=no_tools, quiet=mute)
-        if as_json or as_jsonl:
-            _print_events(agent.stream(words, **how), each=as_jsonl)
-        else:
-            _show(agent, words, how, looks)
+        agent = agent_from(values, more=more, no_tools=no_tools, quiet=looks["quiet"])
+        with closing(Watcher(agent, **looks)) as watcher:
+            how["approve"] = watcher.asking(how["approve"])
+            printed = _print_event if as_jsonl else _print_answer if as_json else None
+            watcher.follow(agent.stream(words, **how), printed)
 
 
-def _print_events(events: Generator[Event, None, None], *, each: bool) -> None:
-    """The answer as one object, or each event as one."""
-    from azent.answered import answer_json
-    from azent.cli.printed import print_json
+def _print_event(event: Event) -> None:
     from azent.cli.show import event_json
+
+    print_json(event_json(event))
+
+
+def _print_answer(event: Event) -> None:
+    from azent.answered import answer_json
     from azent.messages import Answer
 
-    with closing(events):
-        for event in events:
-            if each:
-                print_json(event_json(event))
-            elif isinstance(event, Answer):
-                print_json(answer_json(event))
-
-
-def _show(agent: Agent, words: str | None, how: dict[str, Any], looks: dict[str, bool]) -> None:
-    from azent.cli.watch import Watcher
-
-    with closing(Watcher(agent, **looks)) as watcher:
-        approve = watcher.asking(how["approve"])
-        watcher.follow(agent.stream(words, **{**how, "approve": approve}))
+    if isinstance(event, Answer):
+        print_json(answer_json(event))
 
 
 def _question(given: str, *, is_optional: bool) -> str | None:

@@ -14,6 +14,7 @@ import typer
 from azent.cli import options
 from azent.cli.build import agent_from, functions_from, need, settings_from
 from azent.cli.polite import polite, say
+from azent.cli.together import check_of_use
 from azent.errors import ModelUnreachable, UsageError
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def command(
         "yes": yes or None,
     }
     values = settings_from(given)
+    if model and not dask and all(map(_has_place, model)):
+        check_of_use({"host": host}, "a model of Ollama's", "name one with -m")
     with ExitStack() as opened:
         lanes: Sequence[Agent] | Sequence[Lane]
         if dask:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from azent.cli.polite import say
+from azent.cli.together import check_of_use
 from azent.cli.visible import visible
 from azent.errors import UsageError
 
@@ -29,19 +30,16 @@ def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
     """The settings, options included; a project's file is named, because anyone may have put it."""
     from azent.config import resolved, used_project_file
 
-    values = resolved(_one_way_to_a_model(options))
+    values = resolved(_put_first(options))
     if file := used_project_file():
         say(f"using {file}")
     return values
 
 
-def _one_way_to_a_model(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, a profile among them put before a model that only the settings name."""
-    if not options.get("profile"):
-        return dict(options)
-    if options.get("model"):
-        raise UsageError("--model and --profile cannot go together", "Leave one of them out.")
-    return {**options, "model": ""}
+def _put_first(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, put before other settings that would undo them."""
+    undone = {"profile": "model", "reply_cache": "replay"}
+    return {**options, **{undone[name]: "" for name in undone if options.get(name)}}
 
 
 def agent_from(
@@ -64,7 +62,7 @@ def agent_from(
         functions,
         prompts=given["prompts"],
         system=given["system"],
-        choice=given["choice"],
+        choice="auto" if no_tools else given["choice"],
         rounds=given["rounds"],
         timeout=given["timeout"],
     )
@@ -74,6 +72,7 @@ def agent_from(
 def tools_of_servers(addresses: Sequence[str] | None, trust: bool) -> Iterator[list[Tool]]:
     """The tools of MCP servers, which run for as long as the context lasts."""
     if not addresses:
+        check_of_use({"trust": trust}, "MCP servers", "name one: --mcp")
         yield []
         return
     need("mcp", "mcp")
@@ -141,8 +140,6 @@ def _texts(folder: Path) -> dict[str, bytes]:
 
 def functions_from(sources: list[str] | None, none: bool) -> list[Any]:
     """The functions of some files of tools; without any, the standard ones."""
-    if none and sources:
-        raise UsageError("--tools and --no-tools cannot go together", "Leave one of them out.")
     if none:
         return []
     if not sources:

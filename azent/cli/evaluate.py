@@ -13,6 +13,7 @@ from azent.cli.build import functions_from, model_from, prompts_from, settings_f
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.streams import answers
+from azent.cli.together import check_of_use
 from azent.cli.visible import visible
 from azent.counted import counted
 from azent.errors import UsageError
@@ -86,6 +87,8 @@ def command(
         arms = _arms(model, prompts, native, given)
         outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output, jobs)
     else:
+        asking = {"model": model, "prompts": prompts, "native": native, "tools": tools}
+        check_of_use({**asking, "sample": sample, "cache": cache}, "cases", "name some")
         outcomes, whole = _only_kept(kept, output), True
     mine = evaluate.rows(outcomes)
     found = evaluate.verdicts(mine) + evaluate.against(before, mine)

@@ -11,6 +11,7 @@ from azent.cli.build import functions_from, need
 from azent.cli.polite import polite, say
 from azent.cli.serve import token_from
 from azent.cli.streams import answers
+from azent.cli.together import check_of_use
 
 EXAMPLES = """Examples:
 
@@ -30,7 +31,9 @@ def command(
         int | None,
         typer.Option(min=0, max=65535, help="Serve over HTTP on this port, not over stdin."),
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    host: Annotated[
+        str | None, typer.Option(help="The address to listen on.", show_default="127.0.0.1")
+    ] = None,
     token_file: Annotated[
         Path | None, typer.Option(help="A file with the token that clients must bear.")
     ] = None,
@@ -48,12 +51,20 @@ def command(
     from azent.toolbox import Toolbox
 
     toolbox = Toolbox(functions_from(tools, none=False))
+    of_http = {
+        "host": host,
+        "token_file": token_file,
+        "allow_host": allow_host or None,
+        "allow_origin": allow_origin or None,
+    }
     if port is None:
+        check_of_use(of_http, "HTTP", "serve over it: --port 8000")
         say(f"serving {', '.join(toolbox.specs)} over standard input and output")
         serve_stdio(toolbox, allow_all=yes, output=answers().buffer)
         return
     from azent.serve import Guard, Options, listen, run_app
 
+    host = host or "127.0.0.1"
     options = Options(
         host=host,
         port=port,

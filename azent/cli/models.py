@@ -12,6 +12,7 @@ from azent.cli.build import tell_left_out
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_table
+from azent.cli.together import check_of_use
 from azent.errors import ModelUnreachable
 
 app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
@@ -41,6 +42,7 @@ def pull_model(
 ) -> None:
     """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
     if name.startswith("gguf:"):
+        check_of_use({"host": host}, "an Ollama server to ask", "name a model of Ollama's")
         from azent.cli.progress import fetch_model
         from azent.models.fetch import known
 

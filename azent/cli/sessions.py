@@ -133,8 +133,6 @@ def session_from(name: str | None, last: bool, file: Path | None) -> Session | N
     """The conversation that is named, or the last one, or none."""
     if name is None and not last:
         return None
-    if name is not None and last:
-        raise UsageError("--session and --continue cannot go together", "Leave one of them out.")
     from azent.session import Session
 
     store = opened(file)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from azent.cli.answer import answer_on
+from azent.cli.answer import AnswerText, Unshown, answer_on
 from azent.cli.pace import Overheard, Pace, must_load
 from azent.cli.screen import screen_on
 from azent.cli.show import call_line, result_line, usage_line
@@ -41,10 +41,17 @@ class Watcher:
 
     It listens to the agent's model from now on. `quiet` shows the answer alone. `verbose` adds what
     the model thought and replied, word by word, and what it cost. `prompts` shows what it is sent.
+    Where it is not to be `answered`, the answer is left to who follows.
     """
 
     def __init__(
-        self, agent: Agent, *, quiet: bool = False, verbose: bool = False, prompts: bool = False
+        self,
+        agent: Agent,
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        prompts: bool = False,
+        answered: bool = True,
     ) -> None:
         self.quiet = quiet
         self.verbose = verbose
@@ -54,16 +61,30 @@ class Watcher:
         if self._screen.is_live and not quiet:
             self._pace.loading = must_load(agent.model)
         agent.model = Overheard(agent.model, self._pace, self._sent)
-        self._answer = answer_on(answers())
+        self._answered = answered
+        self._answer = self._new_answer()
         self._running: dict[str, float] = {}
         self._known: tuple[Any, ...] = ()
 
-    def follow(self, events: Generator[Event, None, None]) -> None:
-        """Show events to their end; in any case they are closed, and the screen is in order."""
-        self._answer = answer_on(answers())
+    def follow(
+        self,
+        events: Generator[Event, None, None],
+        also: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Show events to their end; in any case they are closed, and the screen is in order.
+
+        `also` is told of each, once it is shown.
+        """
+        self._answer = self._new_answer()
         with closing(self), closing(events), self._prints_shown():
             for event in events:
                 self.show(event)
+                if also:
+                    self._screen.rest()
+                    also(event)
+
+    def _new_answer(self) -> AnswerText:
+        return answer_on(answers()) if self._answered else Unshown()
 
     def show(self, event: Event) -> None:
         """Show one event."""

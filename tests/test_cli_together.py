@@ -24,7 +24,6 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sums.py").write_text(TOOLS, "utf-8")
     Path("in.jsonl").write_text('{"id": "1", "question": "Hi"}\n', "utf-8")
-    Path("kept.jsonl").write_text("", "utf-8")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,6 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ([*ASK, "--json", "--jsonl"], ["--json", "--jsonl"]),
         ([*ASK, "--no-tools", "-t", "sums.py"], ["--no-tools", "--tools"]),
-        ([*ASK, "--no-tools", "--mcp", "server"], ["--no-tools", "--mcp"]),
         ([*ASK, "--no-tools", "--choice", "required"], ["--no-tools", "--choice required"]),
         ([*ASK, "--no-tools", "--choice", "add"], ["--no-tools", "--choice add"]),
         ([*ASK, "-q", "-v"], ["--quiet", "--verbose"]),
@@ -55,9 +53,6 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["mcp", "-t", "sums.py", "--allow-host", "h"], ["--allow-host", "--port"]),
         (["mcp", "-t", "sums.py", "--allow-origin", "o"], ["--allow-origin", "--port"]),
         (["models", "pull", "gguf:qwen2.5-coder:0.5b", "--host", "h"], ["--host"]),
-        (["eval", "-o", "kept.jsonl", "-m", "m"], ["--model", "cases"]),
-        (["eval", "-o", "kept.jsonl", "-p", "small"], ["--prompts", "cases"]),
-        (["eval", "-o", "kept.jsonl", "--native"], ["--native", "cases"]),
     ],
     ids=lambda value: " ".join(value[:6]),
 )

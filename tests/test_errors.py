@@ -49,16 +49,14 @@ MCP = f"--mcp={sys.executable} -c 1/0"
 WAYS = [
     Way(errors.UsageError, ["ask", "  "], "there is no question"),
     Way(errors.UsageError, [*ASK, "-t", "same.py"], "--tools and --no-tools cannot go together"),
-    Way(
-        errors.UsageError, ["ask", "Hi", "-m", "scripted", "--choice", "dance"], "choice is 'dance'"
-    ),
+    Way(errors.UsageError, [*ASK[:4], "--choice", "dance"], "choice is 'dance'"),
     Way(errors.SettingsError, ["ask", "Hi", "--profile", "x"], "no profile matches"),
     Way(errors.SchemaError, ["ask", "Hi", "-m", "scripted", "-t", "same.py"], "f"),
     Way(errors.SchemaError, ["tools", "call", "refuses.py", "g"], "has no function 'g'"),
     Way(errors.ToolsFileError, ["tools", "list", "broken.py"], "broken.py does not import"),
     Way(errors.ToolsFileError, ["tools", "list", "empty.py"], "no functions to offer"),
     Way(errors.ToolsFileError, ["tools", "list", "none.py"], "there is no file none.py"),
-    Way(errors.ToolServerError, ["ask", "Hi", "-m", "scripted", MCP], "does not"),
+    Way(errors.ToolServerError, [*ASK, MCP], "does not"),
     Way(errors.PromptError, [*ASK, "-p", "nowhere"], "nowhere"),
     Way(errors.PromptError, [*ASK, "-p", "./badset"], "set.toml"),
     Way(errors.CasesError, ["eval", "cases.jsonl", "-m", "scripted"], "cases.jsonl"),

@@ -13,7 +13,6 @@ from azent.cli.build import functions_from, model_from, prompts_from, settings_f
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.streams import answers
-from azent.cli.together import check_of_use
 from azent.cli.visible import visible
 from azent.counted import counted
 from azent.errors import UsageError
@@ -87,8 +86,6 @@ def command(
         arms = _arms(model, prompts, native, given)
         outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output, jobs)
     else:
-        asking = {"model": model, "prompts": prompts, "native": native, "tools": tools}
-        check_of_use({**asking, "sample": sample, "cache": cache}, "cases", "name some")
         outcomes, whole = _only_kept(kept, output), True
     mine = evaluate.rows(outcomes)
     found = evaluate.verdicts(mine) + evaluate.against(before, mine)
@@ -145,7 +142,8 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
 
     outcomes = list(plan.done)
     if outcomes:
-        say(f"{counted(len(outcomes), 'outcome')} kept already, {len(plan.todo)} to go")
+        there = "is there" if len(outcomes) == 1 else "are there"
+        say(f"{counted(len(outcomes), 'outcome')} {there} already, {len(plan.todo)} to go")
     try:
         with _progress(len(plan.todo)) as progress:
             for outcome in run(plan.todo, output, jobs=jobs):

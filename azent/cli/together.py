@@ -16,7 +16,6 @@ APART = [  # by the names of parameters
     ("quiet", "verbose"),
     ("quiet", "show_prompt"),
     ("tools", "no_tools"),
-    ("mcp", "no_tools"),
     ("session", "last"),
     ("model", "profile"),
     ("cache", "replay"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +33,7 @@ def peek() -> str:
     return "seen"
 """
 WIPE = '{"tools": [{"tool": "wipe", "tool_input": {}}]}'
+ROOT = Path(__file__).resolve().parent.parent
 SLOW = Say(pieces=["slow "] * 1000, pause=0.05)
 
 
@@ -140,6 +145,48 @@ def test_trouble_with_one_question_does_not_end_it(trouble: Item) -> None:
     assert run.exit_code == 0
     assert "azent: " in run.stderr
     assert run.stdout.endswith("Fine.\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("Bad\n", 5),
+        ("Bad\nBad\n", 5),
+        ("Good\nBad\n", 5),
+        ("Good\nBad\n/tools\n/exit\n", 5),
+        ("Bad\nGood\n", 0),
+        ("Bad\n/dance\n", 2),
+        ("Good\n/dance\n", 2),
+        ("Good\n/undo\n/undo\n", 2),
+        ("/dance\nGood\n", 0),
+        ("/tools\n", 0),
+        ("", 0),
+    ],
+)
+def test_the_exit_code_in_a_pipe_is_that_of_the_last_error(said: str, code: int) -> None:
+    def reply(body: Any) -> Item:
+        return Fail(400, "no") if "Bad" in body["messages"][-1]["content"] else "Fine."
+
+    with ScriptedOllama(reply) as server:
+        run = chat(server, said)
+    assert run.exit_code == code, run.stderr
+
+
+def test_ctrl_c_ends_all_of_a_pipe(tmp_path: Path) -> None:
+    with ScriptedOllama(SLOW) as server:
+        env = {**os.environ, "OLLAMA_HOST": server.url, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "azent", "chat", "-m", "scripted", "--no-tools"]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(b"One\nTwo\n")
+            process.stdin.flush()
+            assert server.was_asked(1, 30)
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=30)
+    assert (process.returncode, len(server.requests)) == (130, 1)
+    assert b"Traceback" not in error
 
 
 def test_nobody_can_be_asked_in_a_pipe() -> None:

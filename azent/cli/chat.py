@@ -1,7 +1,8 @@
 """`azent chat`: a conversation, question by question.
 
-Ctrl-C stops a reply and not the program; the question it belonged to is forgotten. Ctrl-D, the end
-of a pipe and /exit end the conversation.
+At a keyboard Ctrl-C stops a reply and not the program; the question it belonged to is forgotten.
+Ctrl-D, the end of a pipe and /exit end the conversation. In a pipe, where nobody may have seen an
+error, the exit code is that of the last one, unless a question after it was answered.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from azent.cli import options
 from azent.cli.build import agent_from, consent, settings_from, tools_of_servers
-from azent.cli.lines import lines_from_user
+from azent.cli.lines import at_keyboard, lines_from_user
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_text
 from azent.cli.sessions import StoreFile, opened, session_from
@@ -85,7 +88,9 @@ def command(
         def opened_agent(values: Mapping[str, Value]) -> Agent:
             return agent_from(values, more=more, no_tools=no_tools, quiet=quiet)
 
-        Chat(values, opened_agent, conversation, looks).run()
+        code = Chat(values, opened_agent, conversation, looks).run()
+    if code and not at_keyboard():
+        raise typer.Exit(code)
 
 
 class Chat:
@@ -102,10 +107,11 @@ class Chat:
         self.agent_with = agent_with
         self.conversation = conversation
         self.looks = dict(looks)
+        self.code = 0  # of the last error, until a question is answered
         self._open()
 
-    def run(self) -> None:
-        """Answer each line until there are no more."""
+    def run(self) -> int:
+        """Answer each line until there are no more; the exit code."""
         next_line = lines_from_user([f"/{name}" for name in COMMANDS])
         if not self.looks["quiet"]:
             say(f"{self.agent.model.name}, {self._offers()}. /help tells what else can be said.")
@@ -113,11 +119,13 @@ class Chat:
             try:
                 line = next_line().strip()
                 if line and not self._take(line):
-                    return
+                    return self.code
             except KeyboardInterrupt:
+                if not at_keyboard():
+                    raise
                 say("(Ctrl-D or /exit ends it)")
             except EOFError:
-                return
+                return self.code
 
     def _take(self, line: str) -> bool:
         """Do what a line asks for; whether the conversation goes on."""
@@ -129,7 +137,9 @@ class Chat:
                 self._obey(told[1], (told[2] or "").strip())
             else:
                 self._ask(line)
+                self.code = 0
         except AzentError as error:
+            self.code = error.exit_code
             say(f"azent: {error}", error.hint)
         return True
 
@@ -139,6 +149,8 @@ class Chat:
             self.watcher.follow(self.conversation.ask(self.agent, question, approve))
         except KeyboardInterrupt:
             self.conversation.forget_unfinished()
+            if not at_keyboard():
+                raise
             say("stopped")
 
     def _obey(self, name: str, words: str) -> None:

@@ -22,9 +22,14 @@ NextLine = Callable[[], str]
 HISTORY = "chat-history"
 
 
+def at_keyboard() -> bool:
+    """Does a person type the lines, and see what becomes of them?"""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def lines_from_user(commands: Sequence[str]) -> NextLine:
     """A function that waits for the next line. It raises EOFError when there are no more."""
-    if sys.stdin.isatty() and sys.stderr.isatty():
+    if at_keyboard():
         return _from_keyboard(commands)
     return _from_pipe
 

@@ -7,6 +7,7 @@ anyone, so it may not name tools or servers, and may not lift approval.
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -15,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from azent import settings
-from azent.counted import counted
 from azent.errors import SettingsError
+from azent.wording import counted, reason_of
 
 PROJECT_FILE = Path("azent.toml")
 DEFAULT = "default"
@@ -24,12 +25,16 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What can be set: its type and default, whether a project may set it, whether it is secret."""
+    """What can be set: its type and default, and the least value that makes sense.
+
+    `project` is whether a project's file may set it, `secret` whether it is never shown.
+    """
 
     kind: type
     default: Any = None
     project: bool = True
     secret: bool = False
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +56,15 @@ SETTINGS: dict[str, Setting] = {
     "tools": Setting(list, project=False),
     "yes": Setting(bool, False, project=False),
     "choice": Setting(str, "auto"),
-    "rounds": Setting(int, 8),
-    "timeout": Setting(float),
-    "num_ctx": Setting(int),
+    "rounds": Setting(int, 8, least=1),
+    "timeout": Setting(float, least=0.1),
+    "num_ctx": Setting(int, least=256),
     "keep_alive": Setting(str),
     "reply_cache": Setting(str, project=False),
     "replay": Setting(str, project=False),
 }
 LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]+@")  # a user and a password in an address
+YES_OR_NO = {**dict.fromkeys(settings.NO, False), **dict.fromkeys(settings.YES, True)}
 REMOTE = ("openai:", "gguf:", "://")  # addresses by which a model names a server or a file
 
 
@@ -106,12 +112,13 @@ def _sources() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _from_file(file: Path) -> dict[str, Any]:
-    if not file.is_file():
-        return {}
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{file} cannot be used: {error}") from error
+        hint = "Mend it, or put it away: settings are lines such as rounds = 4."
+        raise SettingsError(f"{file} cannot be used: {reason_of(error)}", hint) from error
 
 
 def _of_project(given: dict[str, Any]) -> dict[str, Any]:
@@ -129,11 +136,9 @@ def _from_text(name: str, text: str) -> Any:
     kind = SETTINGS[name].kind
     if kind is list:
         return [part for part in text.split(",") if part]
-    if kind is bool:
-        return text.strip().lower() not in settings.NO
     try:
-        return kind(text)
-    except ValueError as error:
+        return YES_OR_NO[text.strip().lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError) as error:
         variable = f"AZENT_{name.upper()}"
         raise SettingsError(f"{variable} is {text!r}, not {_words(kind)}") from error
 
@@ -141,16 +146,30 @@ def _from_text(name: str, text: str) -> Any:
 def _checked(name: str, value: Any, source: str) -> Any:
     if name not in SETTINGS:
         raise SettingsError(f"{source}: there is no setting {name!r}", f"Settings: {_names()}.")
-    kind = SETTINGS[name].kind
+    kind, least = SETTINGS[name].kind, SETTINGS[name].least
     if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
+        value = float(value)
+    if not _is_of(kind, value):
         raise SettingsError(f"{source}: {name} is {value!r}, not {_words(kind)}")
+    if least is not None and not least <= value < math.inf:
+        raise SettingsError(f"{source}: {name} is {value!r}, which must be at least {least:g}")
     return value
 
 
+def _is_of(kind: type, value: Any) -> bool:
+    """Is a value exactly of a type? True is no whole number, and lists hold texts."""
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return type(value) is kind
+
+
 def _words(kind: type) -> str:
-    names = {int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
+    names = {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        list: "a list of texts",
+    }
     return names.get(kind, "text")
 
 

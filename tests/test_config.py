@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from azent import config
+from azent.cli import app
 from azent.errors import SettingsError
 
 
@@ -71,6 +74,12 @@ def test_the_user_may(tmp_path: Path) -> None:
         ("rounds = true", "not a whole number"),
         ("colour = 1", r"azent\.toml: there is no setting 'colour'"),
         ("rounds = ", r"azent\.toml cannot be used"),
+        ("rounds = 0", r"azent\.toml: rounds is 0, which must be at least 1"),
+        ("timeout = 0", r"timeout is 0\.0, which must be at least 0\.1"),
+        ("timeout = nan", "timeout is nan, which must be"),
+        ("timeout = inf", "timeout is inf, which must be"),
+        ("num_ctx = 4", "num_ctx is 4, which must be at least 256"),
+        ('num_ctx = "8k"', "num_ctx is '8k', not a whole number"),
     ],
 )
 def test_a_bad_file_is_named(line: str, said: str) -> None:
@@ -95,3 +104,56 @@ def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     value = config.resolved()["api_key"].value
     assert config.masked("api_key", value) == "(4 characters)"
     assert config.masked("model", "m") == "m"
+
+
+def spoil(file: Path, how: str) -> None:
+    match how:
+        case "folder":
+            file.mkdir()
+        case "not UTF-8":
+            file.write_bytes(b'system = "caf\xe9"')
+        case "UTF-16":
+            file.write_text("rounds = 4", "utf-16")
+        case "closed":
+            file.write_text("rounds = 4")
+            file.chmod(0)
+        case "binary":
+            file.write_bytes(bytes(range(256)))
+
+
+@pytest.mark.parametrize("how", ["folder", "not UTF-8", "UTF-16", "closed", "binary"])
+@pytest.mark.parametrize("whose", ["project", "user"])
+def test_what_is_no_file_of_settings_is_named(how: str, whose: str, tmp_path: Path) -> None:
+    file = Path("azent.toml") if whose == "project" else tmp_path / "user" / "config.toml"
+    spoil(file, how)
+    if how == "closed" and os.access(file, os.R_OK):
+        pytest.skip("root reads everything")
+    for command in (["ask", "Hi", "-m", "m"], ["config", "show"], ["doctor"]):
+        run = CliRunner().invoke(app, command)
+        assert (run.exit_code, run.stdout) == (9, ""), command
+        said, hint = run.stderr.splitlines()
+        assert said.startswith(f"azent: {file} cannot be used: ")
+        assert not {"[Errno", "codec"} & set(said.split())
+        assert hint.startswith("Mend it")
+
+
+@pytest.mark.parametrize("whose", ["project", "user"])
+def test_a_mark_of_utf_8_is_no_part_of_a_file(whose: str, tmp_path: Path) -> None:
+    file = Path("azent.toml") if whose == "project" else tmp_path / "user" / "config.toml"
+    file.write_text("rounds = 4", "utf-8-sig")
+    assert config.resolved()["rounds"] == config.Value(4, str(file))
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("yes", True), ("1", True), ("TRUE", True), ("no", False), ("0", False), ("n", None)],
+)
+def test_yes_and_no_in_the_environment(
+    said: str, value: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZENT_YES", said)
+    if value is None:
+        with pytest.raises(SettingsError, match="AZENT_YES is 'n', not true or false"):
+            config.resolved()
+    else:
+        assert config.resolved()["yes"].value is value

@@ -71,7 +71,7 @@ OSLO, ROME = Call("weather", {"city": "Oslo"}), Call("weather", {"city": "Rome"}
     ("calls", "made", "wrong"),
     [
         ([], [], ""),
-        ([], [OSLO], "1 calls, 0 due"),
+        ([], [OSLO], "1 call, 0 due"),
         ([due(city="Oslo")], [OSLO], ""),
         ([due(city="Oslo")], [], "0 calls, 1 due"),
         ([due(city="Oslo")], [ROME], 'weather({"city": "Rome"}) is not among the calls due'),

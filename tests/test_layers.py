@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
-    ["messages", "counted"],
+    ["messages", "wording"],
     ["errors", "log", "shrunk"],
     ["schema", "results", "settings", "literals", "words", "arguments"],
     ["validate", "prompt", "config", "store", "models", "answered"],

@@ -18,6 +18,7 @@ from typing import Any, Self
 from azent.batch.questions import Id, is_id
 from azent.errors import UsageError
 from azent.store.database import locked
+from azent.wording import reason_of
 
 HINT = "Name a file that azent batch has written, or a new one."
 
@@ -39,7 +40,7 @@ class Answers:
                 self._heal()
                 self._file = opened.enter_context(self.path.open("ab", buffering=0))
             except (OSError, sqlite3.Error) as error:
-                raise UsageError(f"{self.path} cannot be written: {error}") from error
+                raise UsageError(f"{self.path} cannot be written: {reason_of(error)}") from error
             self._opened = opened.pop_all()
         return self
 
@@ -68,7 +69,7 @@ class Answers:
                 raise OSError("there is no room for the whole line")
         except OSError as error:
             hint = "Make room, and run the same again: it goes on from there."
-            raise UsageError(f"{self.path} cannot be written: {error}", hint) from error
+            raise UsageError(f"{self.path} cannot be written: {reason_of(error)}", hint) from error
 
     def _heal(self) -> None:
         """Read the ids that are done, and take out the lines that are not."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent.errors import UsageError
+from azent.wording import reason_of
 
 Id: TypeAlias = str | int
 
@@ -39,7 +40,7 @@ def read_questions(path: Path) -> Iterator[Item | BadLine]:
         with path.open("rb") as file:
             yield from questions_in(file)
     except OSError as error:
-        raise UsageError(f"the questions cannot be read: {error}") from error
+        raise UsageError(f"the questions in {path} cannot be read: {reason_of(error)}") from error
 
 
 def questions_in(lines: Iterable[bytes]) -> Iterator[Item | BadLine]:

@@ -14,7 +14,7 @@ from azent.batch.work import Said
 from azent.cli.polite import say
 from azent.cli.streams import prints_shown
 from azent.cli.visible import visible
-from azent.counted import counted
+from azent.wording import counted
 
 LIVE_SECONDS = 0.2  # between two states of the line on a terminal
 LINE_SECONDS = 10.0  # between two lines elsewhere

@@ -20,8 +20,8 @@ from azent.cli.lines import at_keyboard, lines_from_user
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_text
 from azent.cli.sessions import StoreFile, opened, session_from
-from azent.counted import counted
 from azent.errors import AzentError, UsageError
+from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent

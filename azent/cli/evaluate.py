@@ -14,8 +14,8 @@ from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.streams import answers
 from azent.cli.visible import visible
-from azent.counted import counted
 from azent.errors import UsageError
+from azent.wording import counted, reason_of
 
 if TYPE_CHECKING:
     from azent.evaluate import Arm, Outcome, Plan, Row, Verdict
@@ -100,7 +100,9 @@ def _write(file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
     except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error}", "Name another file.") from error
+        raise UsageError(
+            f"{file} cannot be written: {reason_of(error)}", "Name another file."
+        ) from error
     say(f"wrote {file}")
 
 

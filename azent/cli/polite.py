@@ -14,6 +14,7 @@ from azent.cli.streams import answers, answers_apart
 from azent.cli.together import check_together
 from azent.cli.visible import visible
 from azent.errors import AzentError
+from azent.wording import reason_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 REFUSED = 1
@@ -49,7 +50,8 @@ def _ended(command: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         _give_up_stdout()
         raise typer.Exit(0) from error
     except OSError as error:
-        say(f"azent: the system refuses: {error}")
+        where = f": {error.filename}" if error.filename else ""
+        say(f"azent: the system refuses: {reason_of(error)}{where}")
         _give_up_stdout()
         raise typer.Exit(REFUSED) from error
 

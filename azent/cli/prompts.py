@@ -14,8 +14,8 @@ from azent import settings
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
-from azent.counted import counted
 from azent.errors import PromptError, UsageError
+from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.config import Value

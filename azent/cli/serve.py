@@ -11,6 +11,7 @@ import typer
 from azent.cli.build import model_from, need, prompts_from, settings_from
 from azent.cli.polite import polite, say
 from azent.errors import SettingsError, UsageError
+from azent.wording import reason_of
 
 if TYPE_CHECKING:
     from azent.models import Model
@@ -99,9 +100,9 @@ def token_from(file: Path | None) -> str | None:
     if file is None:
         return server_token()
     try:
-        token = file.read_text("utf-8").strip()
+        token = file.read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the token cannot be read: {error}") from error
+        raise SettingsError(f"the token in {file} cannot be read: {reason_of(error)}") from error
     if not token:
         raise SettingsError(f"{file} is empty", "Put the token into it, on one line.")
     return token

@@ -12,8 +12,8 @@ import typer
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.visible import visible
-from azent.counted import counted
 from azent.errors import UsageError
+from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.messages import Message

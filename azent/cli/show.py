@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 from azent.answered import answer_json
-from azent.counted import counted
 from azent.messages import (
     Answer,
     Asking,
@@ -27,6 +26,7 @@ from azent.messages import (
     Warning,
     to_json,
 )
+from azent.wording import counted
 
 RESULT_WIDTH = 300
 

@@ -13,7 +13,6 @@ from azent.cli.pace import Overheard, Pace, must_load
 from azent.cli.screen import screen_on
 from azent.cli.show import call_line, result_line, usage_line
 from azent.cli.streams import answers, prints_shown, show_begun_prints
-from azent.counted import counted
 from azent.messages import (
     Answer,
     Asking,
@@ -31,6 +30,7 @@ from azent.messages import (
     Thinking,
     Warning,
 )
+from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent

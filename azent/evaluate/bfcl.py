@@ -19,11 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from azent.counted import counted
 from azent.errors import CasesError
 from azent.evaluate.cases import Case, stamp
 from azent.evaluate.parts import Part
 from azent.messages import Call
+from azent.wording import counted, reason_of
 
 CATEGORIES = (
     "simple_python",
@@ -77,9 +77,9 @@ def _part(index: int) -> Part:
 
 def _rows(file: Path) -> Iterable[dict[str, Any]]:
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = file.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise CasesError(f"{file} cannot be read: {error}") from error
+        raise CasesError(f"{file} cannot be read: {reason_of(error)}") from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield _row(line, f"{file}:{number}")

@@ -26,10 +26,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from azent.counted import counted
 from azent.errors import AzentError, CasesError
 from azent.messages import Call
 from azent.tools import as_tool, specs_of
+from azent.wording import counted, reason_of
 
 Judge: TypeAlias = Callable[[Sequence[Call], str], str]
 KEYS = {"id", "question", "tools", "calls", "answer", "category"}
@@ -71,9 +71,9 @@ def stamp(*said: Any) -> str:
 def read_cases(file: Path, functions: Iterable[object] = ()) -> list[Case]:
     """The cases in a file. Raises CasesError that names the first line that cannot be used."""
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = file.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise CasesError(f"{file} cannot be read: {error}") from error
+        raise CasesError(f"{file} cannot be read: {reason_of(error)}") from error
     known = {as_tool(function).name: function for function in functions}
     numbered = [(n, line) for n, line in enumerate(lines, start=1) if line.strip()]
     cases = [_case(line, known, file.stem, f"{file}:{n}") for n, line in numbered]

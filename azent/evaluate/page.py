@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
-from azent.counted import counted
 from azent.evaluate.arms import Outcome
 from azent.evaluate.report import GROUPS, Row, Verdict, rows
 from azent.evaluate.stats import Share
+from azent.wording import counted
 
 COLOURS = 6
 SHOWN = 200  # of the cases on which arms differ

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from azent.counted import counted
 from azent.evaluate.arms import Outcome
 from azent.evaluate.stats import Comparison, Share, compare, interval_of_mean
 from azent.messages import Usage
+from azent.wording import counted
 
 GROUPS = {"one": "one call due", "several": "several due", "none": "none due", "answer": "answers"}
 

@@ -21,6 +21,7 @@ from azent.evaluate.arms import Arm, Key, Outcome, key_of, try_case
 from azent.evaluate.cases import Case
 from azent.execute.threads import DaemonThreads
 from azent.messages import Usage
+from azent.wording import reason_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def _usable(file: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, UnicodeDecodeError) as error:
-        raise CasesError(f"{file} cannot be used: {error}") from error
+        raise CasesError(f"{file} cannot be used: {reason_of(error)}") from error
 
 
 def _outcome(line: str, place: str) -> Outcome:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from azent.budget import fit, to_sum_up
-from azent.counted import counted
 from azent.flow.ask import reply_to
 from azent.flow.turn import Effect, Moves, Turn
 from azent.messages import Event, Note, Shrunk
 from azent.shrunk import turns_left_out
 from azent.step import Ask
+from azent.wording import counted
 
 
 def shorten(turn: Turn, note: Note) -> Moves:

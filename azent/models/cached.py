@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from azent.errors import NotRecorded, UsageError
 from azent.messages import Call, Delta, End, Request, Usage
+from azent.wording import reason_of
 
 if TYPE_CHECKING:
     from azent.models import Model
@@ -166,4 +167,6 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
             yield file
     except (sqlite3.Error, OSError) as error:
         hint = "Name another file, or put this one away."
-        raise UsageError(f"{path} cannot be used to keep replies: {error}", hint) from error
+        raise UsageError(
+            f"{path} cannot be used to keep replies: {reason_of(error)}", hint
+        ) from error

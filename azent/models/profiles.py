@@ -20,6 +20,7 @@ from azent import settings
 from azent.errors import SettingsError
 from azent.models import Model, open_model
 from azent.models.fallback import Fallback, Tell, log_failure
+from azent.wording import reason_of
 
 SETTINGS = {
     "host",
@@ -129,9 +130,11 @@ def _text(source: str | Path) -> tuple[str, str]:
 
 def _text_of(file: Path) -> tuple[str, str]:
     try:
-        return file.expanduser().read_text("utf-8"), str(file)
+        return file.expanduser().read_text("utf-8-sig"), str(file)
     except (OSError, ValueError) as error:
-        raise SettingsError(f"the profiles cannot be read: {error}", EXAMPLE) from error
+        raise SettingsError(
+            f"the profiles in {file} cannot be read: {reason_of(error)}", EXAMPLE
+        ) from error
 
 
 def _is_json(source: str | Path) -> bool:

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
+from azent.wording import reason_of
+
 if TYPE_CHECKING:
     import httpx
 
@@ -66,7 +68,7 @@ def _from_folder(folder: Path, file: File, part: Path, progress: Progress) -> No
             source.seek(size_of(part))
             _append(_blocks(source), part, file, progress)
     except OSError as error:
-        raise SourceFailed(str(error)) from error
+        raise SourceFailed(reason_of(error)) from error
     if size_of(part) < file.size:
         raise SourceFailed("the file there is shorter than the published one")
 

@@ -40,6 +40,7 @@ from azent.errors import PromptError
 from azent.prompt.text import Text, blanks_of, fill, read_text
 from azent.prompt.toml import line_of, read_settings
 from azent.prompt.value import PromptSet
+from azent.wording import reason_of
 
 _ASKED = {"system", "functions", "examples", "question"}  # the blanks of what asks for calls
 BLANKS = {  # the texts of a set, and the blanks that each may have
@@ -123,7 +124,7 @@ def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
         with os.scandir(folder) as files:
             stated = [(file.name, file.stat()) for file in files]
     except OSError as error:
-        raise PromptError(f"{folder} cannot be read: {error}") from error
+        raise PromptError(f"{folder} cannot be read: {reason_of(error)}") from error
     return tuple(sorted((name, state.st_mtime_ns, state.st_size) for name, state in stated))
 
 

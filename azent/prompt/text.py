@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from azent.errors import PromptError
+from azent.wording import reason_of
 
 BLANK = re.compile(r"\$(\$?)([A-Za-z][A-Za-z0-9_]*)")
 NO_FILE = "(text)"
@@ -31,12 +32,12 @@ class Text:
 def read_text(file: Path) -> Text:
     """The text in a file. Raises PromptError where it is missing or cannot be read."""
     try:
-        body = file.read_text("utf-8")
+        body = file.read_text("utf-8-sig")
     except FileNotFoundError as error:
         raise PromptError(f"{file} is missing") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"{file} cannot be read: {error}") from error
-    return Text(body.removeprefix("\ufeff").replace("\r\n", "\n"), str(file))
+        raise PromptError(f"{file} cannot be read: {reason_of(error)}") from error
+    return Text(body.replace("\r\n", "\n"), str(file))
 
 
 def blanks_of(text: Text) -> tuple[str, ...]:

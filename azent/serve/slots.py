@@ -12,8 +12,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from azent.counted import counted
 from azent.errors import RequestRefused
+from azent.wording import counted
 
 LONGEST_WAIT = 60  # seconds that a client is told to wait at most
 WEIGHT = 0.2  # of the newest reply in the average of how long replies take

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from azent.errors import SessionError
+from azent.wording import reason_of
 
 APPLICATION = 0x617A656E  # "azen": whose file this is, in the place that SQLite has for it
 VERSION = 1
@@ -66,7 +67,7 @@ def in_words(place: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        said = f"the database of conversations {place} cannot be used: {error}"
+        said = f"the database of conversations {place} cannot be used: {reason_of(error)}"
         raise SessionError(said, _hint(error)) from error
 
 

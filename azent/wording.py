@@ -1,0 +1,16 @@
+"""Numbers of things, and what the system says, as a person would say them."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something: 1 set, 2 sets, 1,234 questions."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def reason_of(error: Exception) -> str:
+    """Why a file could not be used, without the numbers and names that Python puts around it."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 (byte {error.start + 1})"
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return said[:1].lower() + said[1:]

@@ -241,9 +241,16 @@ def commands() -> list[list[str]]:
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_help_fits_and_says_what_it_does(words: list[str]) -> None:
-    run = CliRunner(env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).invoke(app, [*words, "--help"])
-    assert run.exit_code == 0
-    assert len(run.stdout.splitlines()) > 3
+    for columns in (60, 80):
+        run = CliRunner().invoke(app, [*words, "--help"], terminal_width=columns)
+        assert run.exit_code == 0
+        lines = run.stdout.splitlines()
+        assert len(lines) > 3
+        assert not [line for line in lines if line.endswith("...") and "Usage" not in line]
+        options = run.stdout.partition("  Example")[0].splitlines()  # examples are to be copied
+        assert max(map(len, options)) <= columns
+        assert max(map(len, lines)) <= 80
+    assert CliRunner().invoke(app, [*words, "-h"], terminal_width=80).stdout == run.stdout
 
 
 def test_an_option_means_the_same_everywhere() -> None:

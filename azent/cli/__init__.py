@@ -25,6 +25,7 @@ app = typer.Typer(
     help="Function calling for the models you run yourself.",
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

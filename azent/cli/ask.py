@@ -20,16 +20,11 @@ if TYPE_CHECKING:
     from azent.messages import Event
 
 EXAMPLES = """Examples:
-
-azent ask "What is (2123 + 2321) * 312?"
-
-azent ask "What's the weather in London, UK?" --tools examples/weather.py
-
-echo "How many days until 2030-01-01?" | azent ask -q
-
-azent ask "..." --json | jq .answer
-
-azent ask -s work "My name is Logan."; azent ask -c "What is my name?"
+  azent ask "What is (2123 + 2321) * 312?"
+  azent ask "What's the weather in London, UK?" --tools examples/weather.py
+  echo "How many days until 2030-01-01?" | azent ask -q
+  azent ask "..." --json | jq .answer
+  azent ask -s work "My name is Logan."; azent ask -c "What is my name?"
 """
 
 

@@ -26,30 +26,34 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = "10s"
 EXAMPLES = """Examples:
-
-azent batch questions.jsonl -o answers.jsonl -m qwen2.5-coder:1.5b
-
-azent batch questions.jsonl -o answers.jsonl -m qwen3:8b --host box1:11434 --host box2:11434
-
-azent batch questions.jsonl -o answers.jsonl -m openai:http://box:8000/v1#qwen3 --parallel 64
-
-azent batch questions.jsonl -o answers.jsonl -m qwen3:8b --dask tcp://scheduler:8786
+  azent batch in.jsonl -o out.jsonl -m qwen2.5-coder:1.5b
+  azent batch in.jsonl -o out.jsonl -m qwen3:8b --host box1 --host box2
+  azent batch in.jsonl -o out.jsonl -m openai:http://box:8000/v1#qwen3
+  azent batch in.jsonl -o out.jsonl -m qwen3:8b --dask tcp://scheduler:8786
 """
 
 
 @polite
 def command(
     questions: Annotated[Path, typer.Argument(help='The questions: {"id", "question"} a line.')],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the answers.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file for the answers.", metavar="FILE")
+    ],
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help="The model; several, one for each server."),
+        typer.Option(
+            "--model", "-m", help="The model; several, one for each server.", metavar="MODEL"
+        ),
     ] = None,
     host: Annotated[
-        list[str] | None, typer.Option(help="An Ollama server that has the model. Repeatable.")
+        list[str] | None,
+        typer.Option(help="An Ollama server that has the model. Repeatable.", metavar="HOST"),
     ] = None,
     dask: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, whose workers ask models beside them.")
+        str | None,
+        typer.Option(
+            help="A Dask scheduler, whose workers ask models beside them.", metavar="ADDRESS"
+        ),
     ] = None,
     tools: options.Tools = None,
     prompts: options.Prompts = None,
@@ -59,14 +63,20 @@ def command(
     timeout: options.Timeout = None,
     num_ctx: options.NumCtx = None,
     parallel: Annotated[
-        int | None, typer.Option(min=1, help="Questions at once to a server; else found out.")
+        int | None,
+        typer.Option(
+            min=1, help="Questions at once to a server; else found out.", metavar="NUMBER"
+        ),
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait when all servers have gone.")
+        float,
+        typer.Option(min=0, help="Seconds to wait when all servers have gone.", metavar="SECONDS"),
     ] = 60.0,
     no_tools: options.NoTools = False,
     yes: options.Yes = False,
-    quiet: options.Quiet = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not tell how it goes, only what came of it.")
+    ] = False,
 ) -> None:
     """Answer a file of questions into another; begun again, it goes on where it ended."""
     from azent.cli.batch_report import summary

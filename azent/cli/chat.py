@@ -30,12 +30,9 @@ if TYPE_CHECKING:
     from azent.config import Value
 
 EXAMPLES = """Examples:
-
-azent chat --tools examples/weather.py
-
-azent chat --session work
-
-printf 'What is 17 * 23?\\nAnd twice that?\\n' | azent chat -q
+  azent chat --tools examples/weather.py
+  azent chat --session work
+  printf 'What is 17 * 23?\\nAnd twice that?\\n' | azent chat -q
 """
 COMMAND = re.compile(r"/(\w*)(?:\s+(.*))?", re.DOTALL)
 

@@ -26,6 +26,7 @@ LISTED = {
     "config": "Show settings and where they come from.",
     "completion": "Print a shell's completion script.",
 }
+AS_IT_IS = "\b"  # a paragraph that begins so keeps its lines
 MODULES = {"eval": "evaluate"}  # where it is not called as the command is
 
 
@@ -58,5 +59,5 @@ def command_of(name: str) -> Any:
         group.name = name
         return group
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name, epilog=module.EXAMPLES)(module.command)
+    single.command(name, epilog=f"{AS_IT_IS}\n{module.EXAMPLES}")(module.command)
     return typer.main.get_command(single)

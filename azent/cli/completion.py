@@ -12,12 +12,9 @@ from azent.cli.printed import print_text
 from azent.settings import COMPLETING
 
 EXAMPLES = """Examples:
-
-azent completion bash >> ~/.bashrc
-
-azent completion zsh >> ~/.zshrc
-
-azent completion fish > ~/.config/fish/completions/azent.fish
+  azent completion bash >> ~/.bashrc
+  azent completion zsh >> ~/.zshrc
+  azent completion fish > ~/.config/fish/completions/azent.fish
 """
 
 

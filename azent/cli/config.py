@@ -14,7 +14,7 @@ app = typer.Typer(
 )
 
 
-@app.command("show")
+@app.command("show", short_help="Show each setting and its source.")
 @polite
 def show_config(as_json: options.AsJson = False) -> None:
     """Show each setting, its value, and where the value comes from; secrets are masked."""

@@ -21,10 +21,8 @@ from azent.cli.visible import encodable
 from azent.errors import AzentError
 
 EXAMPLES = """Examples:
-
-azent doctor
-
-azent doctor -m qwen2.5-coder:1.5b --json
+  azent doctor
+  azent doctor -m qwen2.5-coder:1.5b --json
 """
 Level = Literal["ok", "note", "bad"]
 MARKS = {"ok": "✓", "note": "!", "bad": "✗"}

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from azent.evaluate import Arm, Outcome, Plan, Row, Verdict
 
 EXAMPLES = """Examples:
-
-azent eval cases.jsonl --tools examples/weather.py -m qwen2.5-coder:1.5b
-
-azent eval bfcl --sample 10 --part dev -p default -p article --native -o results.jsonl
-
-azent eval -o results.jsonl --html report.html
+  azent eval cases.jsonl --tools examples/weather.py -m qwen2.5-coder:1.5b
+  azent eval bfcl --sample 10 -p default -p article --native -o out.jsonl
+  azent eval -o out.jsonl --html report.html
 """
 TOO_LOW = 1
 PIPE_WIDTH = 200
@@ -39,39 +36,58 @@ def command(
         typer.Argument(help="Files of cases, files of BFCL's, bfcl, or bfcl:CATEGORY."),
     ] = None,
     model: Annotated[
-        list[str] | None, typer.Option("--model", "-m", help="A model. Repeatable.")
+        list[str] | None,
+        typer.Option("--model", "-m", help="A model. Repeatable.", metavar="MODEL"),
     ] = None,
     prompts: Annotated[
-        list[str] | None, typer.Option("--prompts", "-p", help="A prompt set. Repeatable.")
+        list[str] | None,
+        typer.Option("--prompts", "-p", help="A prompt set. Repeatable.", metavar="SET"),
     ] = None,
     native: Annotated[
         bool, typer.Option("--native", help="Compare with the server's own tool calling.")
     ] = False,
     tools: Annotated[
-        list[str] | None, typer.Option("--tools", "-t", help="A file of tools. Repeatable.")
+        list[str] | None,
+        typer.Option("--tools", "-t", help="A file of tools. Repeatable.", metavar="SOURCE"),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Keep each outcome here; go on where it was left."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Keep each outcome here; go on where it was left.",
+            metavar="FILE",
+        ),
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Take this many cases of each category.")
+        int | None,
+        typer.Option(min=1, help="Take this many cases of each category.", metavar="NUMBER"),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Ask so many cases side by side, where the server can.")
+        int,
+        typer.Option(
+            min=1, help="Ask so many cases side by side, where the server can.", metavar="NUMBER"
+        ),
     ] = 1,
     part: Annotated[
-        str, typer.Option(help="dev, final (those set aside), or all of the cases.")
+        str, typer.Option(help="dev, final (those set aside), or all of the cases.", metavar="PART")
     ] = "all",
     against: Annotated[
-        Path | None, typer.Option(help="Compare with the outcomes of another run.")
+        Path | None, typer.Option(help="Compare with the outcomes of another run.", metavar="FILE")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page with charts.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with charts.", metavar="FILE")
+    ] = None,
     fail_under: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Fail if any mean is lower, for CI.")
+        float | None,
+        typer.Option(min=0, max=1, help="Fail if any mean is lower, for CI.", metavar="SHARE"),
     ] = None,
-    cache: Annotated[str | None, typer.Option(help="Keep replies in this file.")] = None,
-    num_ctx: Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")] = None,
+    cache: Annotated[
+        str | None, typer.Option(help="Keep replies in this file.", metavar="FILE")
+    ] = None,
+    num_ctx: Annotated[
+        int | None, typer.Option(min=256, help="The context, in tokens.", metavar="TOKENS")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure how often models are right; compare prompt sets, models and native tool calling."""

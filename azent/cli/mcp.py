@@ -14,10 +14,8 @@ from azent.cli.streams import answers
 from azent.cli.together import check_of_use
 
 EXAMPLES = """Examples:
-
-azent mcp --tools examples/weather.py
-
-azent mcp --tools examples/weather.py --port 8000 --token-file token.txt
+  azent mcp --tools examples/weather.py
+  azent mcp --tools examples/weather.py --port 8000 --token-file token.txt
 """
 
 
@@ -25,23 +23,34 @@ azent mcp --tools examples/weather.py --port 8000 --token-file token.txt
 def command(
     tools: Annotated[
         list[str] | None,
-        typer.Option("--tools", "-t", help="A file, a module, or file.py:function. Repeatable."),
+        typer.Option(
+            "--tools",
+            "-t",
+            help="A file, a module, or file.py:function. Repeatable.",
+            metavar="SOURCE",
+        ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Serve over HTTP on this port, not over stdin."),
+        typer.Option(
+            min=0, max=65535, help="Serve over HTTP on this port, not over stdin.", metavar="PORT"
+        ),
     ] = None,
     host: Annotated[
-        str | None, typer.Option(help="The address to listen on.", show_default="127.0.0.1")
+        str | None,
+        typer.Option(help="The address to listen on.", show_default="127.0.0.1", metavar="HOST"),
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="A file with the token that clients must bear.")
+        Path | None,
+        typer.Option(help="A file with the token that clients must bear.", metavar="FILE"),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A further name of this server. Repeatable.")
+        list[str] | None,
+        typer.Option(help="A further name of this server. Repeatable.", metavar="NAME"),
     ] = None,
     allow_origin: Annotated[
-        list[str] | None, typer.Option(help="Web pages that may ask, by origin. Repeatable.")
+        list[str] | None,
+        typer.Option(help="Web pages that may ask, by origin. Repeatable.", metavar="ORIGIN"),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what needs a consent.")] = False,
 ) -> None:

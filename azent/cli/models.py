@@ -18,7 +18,7 @@ from azent.errors import ModelUnreachable
 app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.command("list")
+@app.command("list", short_help="List models, and the set that suits each.")
 @polite
 def list_models(
     host: options.Host = None,
@@ -34,7 +34,7 @@ def list_models(
     print_table(headings, [_cells(row) for row in rows])
 
 
-@app.command("pull")
+@app.command("pull", short_help="Fetch a model.")
 @polite
 def pull_model(
     name: Annotated[str, typer.Argument(help="A model of Ollama's library, or gguf:NAME.")],

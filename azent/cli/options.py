@@ -8,39 +8,60 @@ import typer
 
 Tools = Annotated[
     list[str] | None,
-    typer.Option("--tools", "-t", help="A file, a module, or file.py:function. Repeatable."),
+    typer.Option(
+        "--tools", "-t", help="A file, a module, or file.py:function. Repeatable.", metavar="SOURCE"
+    ),
 ]
 Model = Annotated[
-    str | None, typer.Option("--model", "-m", help="A model of Ollama's, or gguf:FILE.")
+    str | None,
+    typer.Option(
+        "--model", "-m", help="A model of Ollama's, gguf:FILE, or openai:URL#NAME.", metavar="MODEL"
+    ),
 ]
 Profile = Annotated[
     list[str] | None,
-    typer.Option(help="Models of your profiles, by tag or KEY=VALUE. Repeatable."),
+    typer.Option(help="Models of your profiles, by tag or KEY=VALUE. Repeatable.", metavar="TAG"),
 ]
 Session = Annotated[
     str | None,
-    typer.Option("--session", "-s", help="Keep the conversation by this name, or go on."),
+    typer.Option(
+        "--session", "-s", help="Keep the conversation by this name, or go on.", metavar="NAME"
+    ),
 ]
 Last = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the last conversation.")]
 Prompts = Annotated[
-    str | None, typer.Option("--prompts", "-p", help="A prompt set, by name or folder.")
+    str | None,
+    typer.Option("--prompts", "-p", help="A prompt set, by name or folder.", metavar="SET"),
 ]
-System = Annotated[str | None, typer.Option(help="System text, put before azent's own.")]
-Choice = Annotated[str | None, typer.Option(help="auto, none, required, or a tool's name.")]
-Rounds = Annotated[int | None, typer.Option(min=1, help="The most rounds of calls.")]
+System = Annotated[
+    str | None, typer.Option(help="System text, put before azent's own.", metavar="TEXT")
+]
+Choice = Annotated[
+    str | None, typer.Option(help="auto, none, required, or a tool's name.", metavar="CHOICE")
+]
+Rounds = Annotated[
+    int | None, typer.Option(min=1, help="The most rounds of calls.", metavar="NUMBER")
+]
 Timeout = Annotated[
-    float | None, typer.Option(min=0.1, help="The most seconds for all of an answer.")
+    float | None,
+    typer.Option(min=0.1, help="The most seconds for all of an answer.", metavar="SECONDS"),
 ]
-NumCtx = Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")]
+NumCtx = Annotated[
+    int | None, typer.Option(min=256, help="The context, in tokens.", metavar="TOKENS")
+]
 Cache = Annotated[
-    str | None, typer.Option(help="Keep replies in this file, and take them from there.")
+    str | None,
+    typer.Option(help="Keep replies in this file, and take them from there.", metavar="FILE"),
 ]
 Replay = Annotated[
-    str | None, typer.Option(help="Take replies from this file alone; ask no model.")
+    str | None,
+    typer.Option(help="Take replies from this file alone; ask no model.", metavar="FILE"),
 ]
 Mcp = Annotated[
     list[str] | None,
-    typer.Option("--mcp", help="An MCP server: its command or URL, or name=it. Repeatable."),
+    typer.Option(
+        "--mcp", help="An MCP server: its command or URL, or name=it. Repeatable.", metavar="SERVER"
+    ),
 ]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Believe MCP servers on which tools change nothing.")
@@ -51,4 +72,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer onl
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
 ShowPrompt = Annotated[bool, typer.Option("--show-prompt", help="Show what the model is sent.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Host = Annotated[str | None, typer.Option(help="The server; else OLLAMA_HOST, else this machine.")]
+Host = Annotated[
+    str | None,
+    typer.Option(help="The server; else OLLAMA_HOST, else this machine.", metavar="HOST"),
+]

@@ -33,11 +33,12 @@ MOVES = ("decide", "answer")
 BROKEN = PromptError.exit_code
 
 
-@app.command("list")
+@app.command("list", short_help="List sets, and where they stand.")
 @polite
 def list_sets(
     model: Annotated[
-        str, typer.Option("--model", "-m", help="Mark the set that this model gets.")
+        str,
+        typer.Option("--model", "-m", help="Mark the set that this model gets.", metavar="MODEL"),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -58,7 +59,7 @@ def list_sets(
         print_text(f"{mark} {name:{width}}  {said}  [{at}]")
 
 
-@app.command("show")
+@app.command("show", short_help="Print a set's settings and texts.")
 @polite
 def show_set(name: Name = "default") -> None:
     """Print the settings and texts of a set, each under the name of its file."""
@@ -66,11 +67,17 @@ def show_set(name: Name = "default") -> None:
         print_text(f"--- {file}\n{text.rstrip()}\n")
 
 
-@app.command("new", epilog="Example: azent prompts new mine, then edit prompts/mine/system.txt")
+@app.command(
+    "new",
+    short_help="Copy a set, to be edited.",
+    epilog="Example: azent prompts new mine, then edit prompts/mine/system.txt",
+)
 @polite
 def new_set(
     name: Annotated[str, typer.Argument(help="The name of the new set.")],
-    source: Annotated[str, typer.Option("--from", help="The set to begin with.")] = "default",
+    source: Annotated[
+        str, typer.Option("--from", help="The set to begin with.", metavar="SET")
+    ] = "default",
     mine: Annotated[
         bool, typer.Option("--user", help="Put it into the user's folder, not into ./prompts.")
     ] = False,
@@ -88,7 +95,7 @@ def new_set(
     print_text(str(root / name))
 
 
-@app.command("check")
+@app.command("check", short_help="Check sets, by file and line.")
 @polite
 def check_sets(
     names: Annotated[list[str] | None, typer.Argument(help="Sets; all of them if none.")] = None,
@@ -103,7 +110,11 @@ def check_sets(
         raise typer.Exit(BROKEN)
 
 
-@app.command("diff", epilog="Example: azent prompts diff default mine")
+@app.command(
+    "diff",
+    short_help="Show in what two sets differ.",
+    epilog="Example: azent prompts diff default mine",
+)
 @polite
 def diff_sets(first: Name, second: Name) -> None:
     """Show in what two sets differ; nothing where they do not."""
@@ -115,20 +126,32 @@ def diff_sets(first: Name, second: Name) -> None:
             print_text(line)
 
 
-@app.command("render", epilog='Example: azent prompts render "What is 2 + 3?" -p default')
+@app.command(
+    "render",
+    short_help="Print what a model would get.",
+    epilog='Example: azent prompts render "What is 2 + 3?" -p default',
+)
 @polite
 def render(
     question: Annotated[str, typer.Argument(help="The question.")] = "What is (2 + 3) * 4?",
-    prompts: Annotated[str | None, typer.Option("--prompts", "-p", help="A prompt set.")] = None,
+    prompts: Annotated[
+        str | None, typer.Option("--prompts", "-p", help="A prompt set.", metavar="SET")
+    ] = None,
     tools: Annotated[
-        list[str] | None, typer.Option("--tools", "-t", help="A file of tools. Repeatable.")
+        list[str] | None,
+        typer.Option("--tools", "-t", help="A file of tools. Repeatable.", metavar="SOURCE"),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="The model that would be asked.")
+        str | None,
+        typer.Option("--model", "-m", help="The model that would be asked.", metavar="MODEL"),
     ] = None,
-    system: Annotated[str | None, typer.Option(help="System text.")] = None,
-    choice: Annotated[str | None, typer.Option(help="auto, none, required, or a tool.")] = None,
-    move: Annotated[str, typer.Option(help="decide (the first request), or answer.")] = "decide",
+    system: Annotated[str | None, typer.Option(help="System text.", metavar="TEXT")] = None,
+    choice: Annotated[
+        str | None, typer.Option(help="auto, none, required, or a tool.", metavar="CHOICE")
+    ] = None,
+    move: Annotated[
+        str, typer.Option(help="decide (the first request), or answer.", metavar="MOVE")
+    ] = "decide",
     exact: Annotated[bool, typer.Option("--exact", help="Let the server count tokens.")] = False,
     as_json: AsJson = False,
 ) -> None:

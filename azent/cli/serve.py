@@ -18,12 +18,9 @@ if TYPE_CHECKING:
     from azent.serve import Options
 
 EXAMPLES = """Examples:
-
-azent serve --model qwen2.5-coder:1.5b --port 11435
-
-azent serve -m qwen2.5-coder:1.5b -m gguf:./other.gguf
-
-azent serve -m qwen2.5-coder:1.5b --host 0.0.0.0 --token-file token.txt
+  azent serve --model qwen2.5-coder:1.5b --port 11435
+  azent serve -m qwen2.5-coder:1.5b -m gguf:./other.gguf
+  azent serve -m qwen2.5-coder:1.5b --host 0.0.0.0 --token-file token.txt
 """
 
 
@@ -31,30 +28,48 @@ azent serve -m qwen2.5-coder:1.5b --host 0.0.0.0 --token-file token.txt
 def command(
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help="A model to serve. Repeatable."),
+        typer.Option("--model", "-m", help="A model to serve. Repeatable.", metavar="MODEL"),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on.")] = 11435,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen on.", metavar="PORT")
+    ] = 11435,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on.", metavar="HOST")
+    ] = "127.0.0.1",
     token_file: Annotated[
         Path | None,
-        typer.Option(help="A file with the token that clients must bear.", show_default=False),
+        typer.Option(
+            help="A file with the token that clients must bear.", show_default=False, metavar="FILE"
+        ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A further name of this server. Repeatable.")
+        list[str] | None,
+        typer.Option(help="A further name of this server. Repeatable.", metavar="NAME"),
     ] = None,
     allow_origin: Annotated[
-        list[str] | None, typer.Option(help="Web pages that may ask, by origin. Repeatable.")
+        list[str] | None,
+        typer.Option(help="Web pages that may ask, by origin. Repeatable.", metavar="ORIGIN"),
     ] = None,
     prompts: Annotated[
-        str | None, typer.Option("--prompts", "-p", help="A prompt set, by name or folder.")
+        str | None,
+        typer.Option("--prompts", "-p", help="A prompt set, by name or folder.", metavar="SET"),
     ] = None,
-    parallel: Annotated[int, typer.Option(min=1, help="The most requests at work at once.")] = 32,
-    queue: Annotated[int, typer.Option(min=0, help="The most requests that wait.")] = 256,
-    max_megabytes: Annotated[int, typer.Option(min=1, help="The most of one request.")] = 32,
+    parallel: Annotated[
+        int, typer.Option(min=1, help="The most requests at work at once.", metavar="NUMBER")
+    ] = 32,
+    queue: Annotated[
+        int, typer.Option(min=0, help="The most requests that wait.", metavar="NUMBER")
+    ] = 256,
+    max_megabytes: Annotated[
+        int, typer.Option(min=1, help="The most of one request.", metavar="NUMBER")
+    ] = 32,
     timeout: Annotated[
-        float | None, typer.Option(min=0.1, help="The most seconds for a reply with tools.")
+        float | None,
+        typer.Option(min=0.1, help="The most seconds for a reply with tools.", metavar="SECONDS"),
     ] = None,
-    num_ctx: Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")] = None,
+    num_ctx: Annotated[
+        int | None, typer.Option(min=256, help="The context, in tokens.", metavar="TOKENS")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each request.")] = False,
 ) -> None:
     """Serve models to clients of OpenAI's and Ollama's protocols, with tools for all of them."""

@@ -29,12 +29,14 @@ QUESTION_WIDTH = 60
 Name = Annotated[str, typer.Argument(help="The conversation's name.")]
 StoreFile = Annotated[
     Path | None,
-    typer.Option("--store", help="The file of conversations.", show_default="the user's own"),
+    typer.Option(
+        "--store", help="The file of conversations.", show_default="the user's own", metavar="FILE"
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command("list")
+@app.command("list", short_help="List the conversations.")
 @polite
 def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
     """List the conversations, the one that was last used first."""
@@ -53,7 +55,7 @@ def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
         print_text(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
 
 
-@app.command("show")
+@app.command("show", short_help="Show a conversation.")
 @polite
 def show_session(name: Name, store: StoreFile = None, as_json: AsJson = False) -> None:
     """Show a conversation: questions, calls, results and answers."""
@@ -68,13 +70,14 @@ def show_session(name: Name, store: StoreFile = None, as_json: AsJson = False) -
             print_text(line)
 
 
-@app.command("branch")
+@app.command("branch", short_help="Begin one with the turns of another.")
 @polite
 def branch_session(
     name: Name,
     new: Annotated[str, typer.Argument(help="The name of the new one.")],
     turns: Annotated[
-        int | None, typer.Option(min=0, help="Take over only so many of the first turns.")
+        int | None,
+        typer.Option(min=0, help="Take over only so many of the first turns.", metavar="NUMBER"),
     ] = None,
     store: StoreFile = None,
 ) -> None:
@@ -83,11 +86,13 @@ def branch_session(
     say(f"go on with it: azent ask --session {new} ...")
 
 
-@app.command("undo")
+@app.command("undo", short_help="Take back the last turn, or more.")
 @polite
 def undo_session(
     name: Name,
-    turns: Annotated[int, typer.Option(min=1, help="How many turns to take back.")] = 1,
+    turns: Annotated[
+        int, typer.Option(min=1, help="How many turns to take back.", metavar="NUMBER")
+    ] = 1,
     store: StoreFile = None,
 ) -> None:
     """Take back the last turn of a conversation, or more of them."""
@@ -97,7 +102,7 @@ def undo_session(
     say(f"{counted(left, 'turn')} left")
 
 
-@app.command("export")
+@app.command("export", short_help="Print a conversation as JSON lines.")
 @polite
 def export_session(name: Name, store: StoreFile = None) -> None:
     """Print a conversation as JSON lines, one for each message, with nothing left out."""
@@ -107,7 +112,7 @@ def export_session(name: Name, store: StoreFile = None) -> None:
         print_json(to_json(message))
 
 
-@app.command("delete")
+@app.command("delete", short_help="Delete conversations.")
 @polite
 def delete_sessions(
     names: Annotated[list[str], typer.Argument(help="The conversations' names.")],

@@ -18,11 +18,10 @@ app = typer.Typer(
 )
 Source = Annotated[str, typer.Argument(help="A file, a module, or file.py:function.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-CALL_EXAMPLE = """Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'"""
 FAULTY = 1  # exit code of `check` where there is something to mend, and of a call that failed
 
 
-@app.command("list")
+@app.command("list", short_help="List the functions of a file.")
 @polite
 def list_tools(source: Source, as_json: AsJson = False) -> None:
     """List the functions of a file, each with the first line that a model reads of it."""
@@ -36,12 +35,19 @@ def list_tools(source: Source, as_json: AsJson = False) -> None:
         print_text(line)
 
 
-@app.command("show", epilog="Example: azent tools show examples/currency.py --as python")
+@app.command(
+    "show",
+    short_help="Show what a model is shown.",
+    epilog="Example: azent tools show examples/currency.py --as python",
+)
 @polite
 def show_tools(
     source: Source,
     style: Annotated[
-        str, typer.Option("--as", help="json, typescript or python: how prompts can show them.")
+        str,
+        typer.Option(
+            "--as", help="json, typescript or python: how prompts can show them.", metavar="STYLE"
+        ),
     ] = "json",
 ) -> None:
     """Show what a model is shown of the functions."""
@@ -52,7 +58,7 @@ def show_tools(
     print_text(render(_toolbox(source).specs, style))  # type: ignore[arg-type]  # checked above
 
 
-@app.command("check")
+@app.command("check", short_help="Look for what models will stumble over.")
 @polite
 def check_tools(
     source: Source,
@@ -77,7 +83,9 @@ def check_tools(
 
 
 @app.command(
-    "call", epilog="""Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'"""
+    "call",
+    short_help="Run one function with JSON input.",
+    epilog="""Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'""",
 )
 @polite
 def call_tool(

@@ -24,6 +24,7 @@ ROWS = [
     ["drive", "nesting", "tracing"],
     ["agent"],
     ["chain", "states", "evaluate", "serve", "mcp", "batch", "testing", "prompted"],
+    ["tune"],
     ["cli"],
 ]
 ROW_OF = {module: row for row, modules in enumerate(ROWS) for module in modules}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from azent import prompt, settings
 from azent.errors import PromptError
 from azent.messages import Question, Reply
-from azent.prompt import Text, fill
+from azent.prompt import GateExample, PromptSet, Text, WordRules, files_of, fill
 from azent.request import Terms, messages_for
 
 TEXTS = {
@@ -169,3 +170,42 @@ def test_a_set_beside_the_user_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("folder", sorted(settings.own_prompts().iterdir()), ids=lambda f: f.name)
 def test_the_sets_that_ship_are_whole(folder: Path) -> None:
     assert prompt.read(folder).description
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+WORDS = st.builds(
+    WordRules,
+    decline=st.booleans(),
+    nearest=st.integers(0, 9),
+    lead=st.floats(0, 9),
+    near=st.floats(0, 1e-6),
+    grounded=st.sampled_from(["none", "half", "all"]),
+)
+LINES = st.text(st.characters(codec="utf-8", exclude_characters="\r\ufeff$"))
+GATES = st.lists(st.builds(GateExample, LINES, LINES, st.sampled_from(["yes", "no"])), max_size=3)
+
+
+@given(description=LINES, models=st.lists(LINES, max_size=3), words=WORDS, gate=GATES, text=LINES)
+def test_what_is_written_is_read_as_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    description: str,
+    models: list[str],
+    words: WordRules,
+    gate: list[GateExample],
+    text: str,
+) -> None:
+    folder = tmp_path_factory.mktemp("set")
+    texts = {**prompt.load("medium").texts, "answer": Text(text)}
+    written = PromptSet(
+        folder.name, texts, description, words=words, gate=tuple(gate), models=tuple(models)
+    )
+    for file, body in files_of(written, remark=f"{text}\nheld = 3\n").items():
+        (folder / file).write_bytes(body.encode())
+    back = prompt.read(folder)
+    assert bodies(back) == bodies(written)
+    assert replace(back, texts={}) == replace(written, texts={})
+
+
+def bodies(prompts: PromptSet) -> dict[str, str]:
+    return {name: text.body for name, text in prompts.texts.items()}

@@ -112,10 +112,15 @@ def prompts_from(name: str | None, model: str) -> PromptSet:
 
     found = prompt.load(name, model)
     tell_left_out([] if name else [model])
-    folder = found.folder
+    name_if_here(found)
+    return found
+
+
+def name_if_here(prompt_set: PromptSet) -> None:
+    """Name a set that stands in ./prompts."""
+    folder = prompt_set.folder
     if folder and folder.parent == Path("prompts") and not _is_own(folder):
         say(f"using the prompt set in {folder}")
-    return found
 
 
 def tell_left_out(models: Iterable[str]) -> None:

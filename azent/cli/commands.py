@@ -20,6 +20,7 @@ LISTED = {
     "sessions": "Look after conversations that are kept.",
     "batch": "Answer a file of questions.",
     "eval": "Measure how often models are right.",
+    "tune": "Search the prompt set that suits a model.",
     "serve": "Serve models over OpenAI's and Ollama's APIs.",
     "mcp": "Serve functions to clients of MCP.",
     "doctor": "Check that all is there, and a real call.",

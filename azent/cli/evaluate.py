@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
+from azent.cli.figures import print_figures
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
-from azent.cli.streams import answers
-from azent.cli.visible import visible
 from azent.errors import UsageError
 from azent.wording import counted, reason_of
 
@@ -26,7 +25,6 @@ EXAMPLES = """Examples:
   azent eval -o out.jsonl --html report.html
 """
 TOO_LOW = 1
-PIPE_WIDTH = 200
 
 
 @polite
@@ -204,55 +202,9 @@ def _show(mine: Sequence[Row], found: Sequence[Verdict], as_json: bool) -> None:
     if as_json:
         print_json(plain(mine, found))
         return
-    _print_table(mine)
+    print_figures(mine)
     for verdict in found:
         print_text(str(verdict))
-
-
-def _print_table(mine: Sequence[Row]) -> None:
-    """A column for each arm, a line for each figure."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", overflow="fold")
-    for row in mine:
-        table.add_column(visible(f"{row.model}\n{row.prompts}"), overflow="fold")
-    for name, figures in _figures(mine):
-        table.add_row(visible(name), *figures)
-    screen = Console(file=answers(), highlight=False, markup=False)
-    screen.width = screen.width if screen.is_terminal else PIPE_WIDTH
-    screen.print(table)
-
-
-def _figures(mine: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
-    """The lines of the table: a name, and what there is to say of each arm."""
-    from azent.evaluate import GROUPS
-
-    yield "mean over categories", [_mean(row) for row in mine]
-    yield "all cases", [_share(row.all) for row in mine]
-    for group, words in GROUPS.items():
-        if any(group in row.groups for row in mine):
-            yield words, [_share(row.groups.get(group)) for row in mine]
-    for name in dict.fromkeys(name for row in mine for name in row.categories):
-        yield f"  {name}", [_share(row.categories.get(name)) for row in mine]
-    yield "prompt tokens", [f"{row.prompt_tokens:.0f}" for row in mine]
-    yield "reply tokens", [f"{row.reply_tokens:.0f}" for row in mine]
-    yield "requests", [f"{row.requests:.2f}" for row in mine]
-    yield "seconds", [f"{row.seconds:.1f}" for row in mine]
-
-
-def _mean(row: Row) -> str:
-    low, high = row.interval
-    return f"{row.mean:.2f} ({low:.2f}-{high:.2f})"
-
-
-def _share(share: Any) -> str:
-    """A share with its count and its 95 % interval."""
-    if share is None:
-        return ""
-    low, high = share.interval
-    return f"{share.value:.2f} ({share.right}/{share.count}, {low:.2f}-{high:.2f})"
 
 
 def _end(mine: Sequence[Row], whole: bool, fail_under: float | None) -> None:

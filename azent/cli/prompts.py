@@ -83,8 +83,9 @@ def new_set(
     ] = False,
 ) -> None:
     """Copy a set, to be edited; edits take effect at the next question."""
-    if not name.isidentifier() and not name.replace("-", "_").isidentifier():
-        raise UsageError(f"{name!r} is no name for a set", "Letters, digits, - and _ make one.")
+    from azent.prompt import checked_name
+
+    checked_name(name)
     root = settings.user_folder() / "prompts" if mine else Path("prompts")
     if (root / name).exists():
         raise UsageError(f"{root / name} is there already", "Take another name, or edit that one.")

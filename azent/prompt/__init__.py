@@ -1,7 +1,9 @@
 """Prompts as files that people edit: texts with blanks, and folders of them.
 
-load, read, folders    prompt sets: which one to take, what is in it, which ones there are
+load, suited, read     prompt sets: which one to take, what is in it
+folders                which ones there are
 left_out               the broken ones among them, which nobody named
+files_of               a set as the files that it is read from
 fill, blanks_of        a text with its blanks filled; the blanks that it has
 examples               examples of requests and calls, made from the functions themselves
 """
@@ -9,10 +11,11 @@ examples               examples of requests and calls, made from the functions t
 from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
-from azent.prompt.sets import DEFAULT, folders, left_out, load, read
+from azent.prompt.sets import DEFAULT, folders, left_out, load, read, suited
 from azent.prompt.text import NO_FILE, Text, blanks_of, fill, read_text
 from azent.prompt.toml import read_settings
 from azent.prompt.value import GateExample, PromptSet, WordRules
+from azent.prompt.written import checked_name, files_of
 
 __all__ = [
     "DEFAULT",
@@ -23,7 +26,9 @@ __all__ = [
     "Text",
     "WordRules",
     "blanks_of",
+    "checked_name",
     "examples",
+    "files_of",
     "fill",
     "folders",
     "left_out",
@@ -31,4 +36,5 @@ __all__ = [
     "read",
     "read_settings",
     "read_text",
+    "suited",
 ]

@@ -85,10 +85,7 @@ def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> Promp
     if isinstance(wanted, PromptSet):
         return wanted
     if wanted is None:
-        found, broken = _suited(model)
-        for error in broken:
-            _logger.warning("left out, as it is broken: %s", error)
-        return found
+        return suited(model)
     if not isinstance(wanted, str | Path):
         raise PromptError(f"prompts is {wanted!r}", "Give a set's name, or its folder's path.")
     folder = _folder(wanted)
@@ -96,6 +93,18 @@ def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> Promp
         there = ", ".join(sorted(folders())) or "none"
         raise PromptError(f"there is no prompt set {str(wanted)!r}", f"Sets there are: {there}.")
     return read(folder)
+
+
+def suited(model: str, without: str = "") -> PromptSet:
+    """The first set with a pattern that fits the model's name: the nearest place, then by name.
+
+    Where none fits it is `default`. Sets named by `without` are passed over, and broken ones too,
+    with a warning. PromptError where azent's own default set is broken.
+    """
+    found, broken = _suited(model, without)
+    for error in broken:
+        _logger.warning("left out, as it is broken: %s", error)
+    return found
 
 
 def left_out(model: str = "") -> tuple[PromptError, ...]:
@@ -189,10 +198,10 @@ def _folder(wanted: str | Path) -> Path | None:
     return folders().get(str(wanted))
 
 
-def _suited(model: str) -> tuple[PromptSet, tuple[PromptError, ...]]:
+def _suited(model: str, without: str = "") -> tuple[PromptSet, tuple[PromptError, ...]]:
     """The set that suits a model, and what is wrong with those that were to be tried before it."""
     broken: dict[str, PromptError] = {}
-    for folder in _to_be_tried(model, broken):
+    for folder in _to_be_tried(model, without, broken):
         try:
             return read(folder), tuple(broken.values())
         except PromptError as error:
@@ -200,14 +209,15 @@ def _suited(model: str) -> tuple[PromptSet, tuple[PromptError, ...]]:
     raise list(broken.values())[-1]  # even azent's own: it was tampered with
 
 
-def _to_be_tried(model: str, broken: dict[str, PromptError]) -> Iterator[Path]:
+def _to_be_tried(model: str, without: str, broken: dict[str, PromptError]) -> Iterator[Path]:
     """Sets with a pattern that fits the model's name, then the default: the nearest place first.
 
     A set takes the place of farther ones of its name, unless its settings are `broken`.
     """
     near: dict[str, Path] = {}
     places = [place for place in settings.prompt_folders() if place.is_dir()]
-    every = [file.parent for place in places for file in sorted(place.glob("*/set.toml"))]
+    files = (file for place in places for file in sorted(place.glob("*/set.toml")))
+    every = [file.parent for file in files if file.parent.name != without]
     for folder in every:
         try:
             fits = any(fnmatchcase(model, pattern) for pattern in _patterns_in(folder))

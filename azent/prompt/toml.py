@@ -11,9 +11,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from azent.errors import PromptError
 from azent.prompt.text import read_text
-from azent.prompt.value import GateExample, PromptSet, WordRules
+from azent.prompt.value import NO_SETTINGS, GateExample, PromptSet, WordRules
 
-_NO_SETTINGS = {"name", "texts", "folder"}  # the fields that no setting gives
 _IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 
 
@@ -81,7 +80,7 @@ def _kind_of(name: str, table: type, place: str) -> Any:
 
 @cache
 def _hints(table: type) -> dict[str, Any]:
-    return {name: hint for name, hint in get_type_hints(table).items() if name not in _NO_SETTINGS}
+    return {name: hint for name, hint in get_type_hints(table).items() if name not in NO_SETTINGS}
 
 
 def _checked(value: Any, kind: Any, place: str) -> Any:

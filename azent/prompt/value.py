@@ -12,6 +12,7 @@ from azent.prompt.text import Text
 from azent.schema import Style
 
 Narrowing: TypeAlias = Literal["gate", "choose", "list"]
+NO_SETTINGS = {"name", "texts", "folder"}  # the fields of a set that no setting gives
 
 
 @dataclass(frozen=True, slots=True)

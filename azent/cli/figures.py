@@ -1,0 +1,60 @@
+"""What an evaluation came to, as a table: a column for each way to ask, a line for each figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from azent.cli.streams import answers
+from azent.cli.visible import visible
+
+if TYPE_CHECKING:
+    from azent.evaluate import Row, Share
+
+PIPE_WIDTH = 200
+
+
+def print_figures(rows: Sequence[Row]) -> None:
+    """Print the table, as wide as it has to be where it is not for a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", overflow="fold")
+    for row in rows:
+        table.add_column(visible(f"{row.model}\n{row.prompts}"), overflow="fold")
+    for name, figures in _figures(rows):
+        table.add_row(visible(name), *figures)
+    screen = Console(file=answers(), highlight=False, markup=False)
+    screen.width = screen.width if screen.is_terminal else PIPE_WIDTH
+    screen.print(table)
+
+
+def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of the table: a name, and what there is to say of each row."""
+    from azent.evaluate import GROUPS
+
+    yield "mean over categories", [_mean(row) for row in rows]
+    yield "all cases", [_share(row.all) for row in rows]
+    for group, words in GROUPS.items():
+        if any(group in row.groups for row in rows):
+            yield words, [_share(row.groups.get(group)) for row in rows]
+    for name in dict.fromkeys(name for row in rows for name in row.categories):
+        yield f"  {name}", [_share(row.categories.get(name)) for row in rows]
+    yield "prompt tokens", [f"{row.prompt_tokens:.0f}" for row in rows]
+    yield "reply tokens", [f"{row.reply_tokens:.0f}" for row in rows]
+    yield "requests", [f"{row.requests:.2f}" for row in rows]
+    yield "seconds", [f"{row.seconds:.1f}" for row in rows]
+
+
+def _mean(row: Row) -> str:
+    low, high = row.interval
+    return f"{row.mean:.2f} ({low:.2f}-{high:.2f})"
+
+
+def _share(share: Share | None) -> str:
+    """A share with its count and its 95 % interval."""
+    if share is None:
+        return ""
+    low, high = share.interval
+    return f"{share.value:.2f} ({share.right}/{share.count}, {low:.2f}-{high:.2f})"

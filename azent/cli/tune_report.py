@@ -1,0 +1,147 @@
+"""How a search for a prompt set goes, and what it came to."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from azent.cli.figures import print_figures
+from azent.cli.polite import say
+from azent.cli.printed import print_json, print_text
+from azent.cli.region import Region, console_of, is_live
+from azent.cli.visible import visible
+from azent.wording import counted
+
+if TYPE_CHECKING:
+    from azent.prompt import PromptSet
+    from azent.tune import About, Judging, Score, Standing, Tuned, Watch
+
+LINE_SECONDS = 60.0  # between two lines within a rung, where there is no terminal
+SHOWN = 5  # of the sets that were tried
+
+
+@contextmanager
+def progress(budget: int, quiet: bool) -> Iterator[Watch]:
+    """What watches a search: lines that change on a terminal, a line now and then elsewhere."""
+    from azent.tune import nobody
+
+    if quiet:
+        yield nobody
+        return
+    report = Report(budget)
+    try:
+        yield report
+    finally:
+        report.close()
+
+
+class Report:
+    """Shows how far a search is."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._began = time.monotonic()
+        self._asked = 0
+        self._now: Standing | Judging | None = None
+        self._said: tuple[object, ...] = ()
+        self._next = 0.0
+        self._region = Region(console_of(sys.stderr)) if is_live(sys.stderr) else None
+
+    def __call__(self, now: Standing | Judging, asked: int) -> None:
+        self._now, self._asked = now, asked
+        if self._region is None:
+            self._say_line(now)
+        elif not self._region.is_drawn:
+            self._region.draw(self._drawn)
+
+    def close(self) -> None:
+        """Take it off the screen."""
+        if self._region:
+            self._region.close()
+
+    def lines(self) -> list[str]:
+        """How far it is: where in the search, the best so far, the time."""
+        from azent.tune import Judging
+
+        if self._now is None:
+            return []
+        if isinstance(self._now, Judging):
+            left = self._now.of - self._now.done
+            asked = f"{self._now.done} of {self._now.of} cases set aside were asked"
+            return [f"judging the winner: {asked}{self._time(left)}"]
+        best = [f"best: {figures(self._now.best)}"] if self._now.best else []
+        left = self._budget - self._now.spent
+        spent = f"{self._now.spent} of {self._budget} asked{self._time(left)}"
+        return [place(self._now), *best, spent]
+
+    def _time(self, left: int) -> str:
+        """How fast it is, and what that makes of so many that are left."""
+        seconds = time.monotonic() - self._began
+        if not self._asked or not seconds:
+            return ""
+        rate = self._asked / seconds
+        return f", {rate * 60:.1f} a minute, at most {_clock(left / rate)} left"
+
+    def _drawn(self) -> Any:
+        from rich.text import Text
+
+        return Text("\n".join(map(visible, self.lines())), overflow="ellipsis", no_wrap=True)
+
+    def _say_line(self, now: Standing | Judging) -> None:
+        """Say a line where a rung begins, and after a while."""
+        from azent.tune import Judging
+
+        rung = ("judging",) if isinstance(now, Judging) else (now.round, now.cases)
+        if rung != self._said or time.monotonic() >= self._next:
+            say("; ".join(self.lines()))
+            self._said, self._next = rung, time.monotonic() + LINE_SECONDS
+
+
+def place(now: Standing) -> str:
+    """Where in the search it is."""
+    left = counted(now.left, "prompt set")
+    return f"round {now.round}: {left} left, case {now.done + 1} of {now.cases}"
+
+
+def figures(score: Score) -> str:
+    """A prompt set that was tried, with how it did."""
+    cases = counted(score.cases, "case")
+    told = f"{score.mean:.2f} on {cases}, {score.tokens:.0f} prompt tokens"
+    return f"{score.candidate.name} ({told})"
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
+
+
+def show(tuned: Tuned, about: About, written: PromptSet, as_json: bool) -> None:
+    """Show what was found, how it did on the cases set aside, and where the new set is."""
+    from azent import prompt
+    from azent.tune import evidence
+
+    taken = prompt.load(None, tuned.model)
+    if as_json:
+        folder = {"folder": str(written.folder), "taken": taken.name == written.name}
+        print_json({**folder, **evidence(tuned, about)})
+        return
+    spent = counted(tuned.found.spent, "case")
+    print_text(f"{counted(len(tuned.found.tried), 'prompt set')} tried, {spent} asked:")
+    for score in tuned.found.tried[:SHOWN]:
+        print_text(f"  {figures(score)}")
+    print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")
+    print_figures(tuned.judged)
+    for verdict in tuned.verdicts:
+        print_text(str(verdict))
+    print_text(f"wrote {written.folder}")
+    print_text(_use(tuned, taken, written))
+
+
+def _use(tuned: Tuned, taken: PromptSet, written: PromptSet) -> str:
+    if taken.name == written.name:
+        return f"`azent ask -m {tuned.model}` takes it from here on"
+    told = f"{taken.name} suits {tuned.model} too and comes first"
+    return f"{told}: take the new one with -p {written.name}"

@@ -1,0 +1,186 @@
+"""What is tried: the prompt sets that there are, and these with some settings changed. Pure.
+
+`SPACE` is the table of what may be changed to what; a new setting of prompt sets needs a row in it
+and nothing else. A candidate is a set that could stand in files: a text that a setting needs and
+its set lacks is lent by another one, and what none can lend is not tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from azent.evaluate import version_of
+from azent.prompt import PromptSet, blanks_of
+
+FIELD = 16  # candidates that a round begins with
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting, the values to try, and in which sets it does anything. "words.x" is in [words]."""
+
+    name: str
+    values: tuple[Any, ...]
+    matters: Callable[[PromptSet], bool] = lambda prompts: True
+
+    def of(self, prompts: PromptSet) -> Any:
+        """Its value in a set."""
+        where, name = self._place
+        return getattr(prompts.words if where == "words" else prompts, name)
+
+    def put(self, prompts: PromptSet, value: Any) -> PromptSet:
+        """A set with this value, and whatever else it had."""
+        where, name = self._place
+        given: dict[str, Any] = {name: value}
+        if where == "words":
+            return replace(prompts, words=replace(prompts.words, **given))
+        return replace(prompts, **given)
+
+    @property
+    def is_rule(self) -> bool:
+        """Is it one of [words]?"""
+        return self._place[0] == "words"
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        where, _, name = self.name.rpartition(".")
+        return where, name
+
+
+def _joins(prompts: PromptSet) -> bool:
+    return prompts.words.joins > 0
+
+
+SPACE = (  # what is likely to matter comes first
+    Setting("decide", ((), ("gate",), ("choose",), ("list",)), lambda each: each.turn != "single"),
+    Setting(
+        "examples", ((), ("two", "none"), ("one", "two", "none"), ("one", "two", "none", "near"))
+    ),
+    Setting("functions", ("python", "typescript", "json", "indented")),
+    Setting("held", (True, False)),
+    Setting("words.grounded", ("none", "half", "all")),
+    Setting("words.decline", (False, True)),
+    Setting("words.joins", (0, 1, 2, 3)),
+    Setting("words.nearest", (0, 1, 2, 3)),
+    Setting("words.given", (False, True)),
+    Setting("words.always", (False, True)),
+    Setting("words.strict", (False, True), _joins),
+    Setting("words.news", (False, True), _joins),
+    Setting("words.gate", (0, 2, 4, 6), lambda each: "gate" in each.decide),
+    Setting("words.lead", (0.5, 1.0, 2.0), lambda each: each.words.nearest > 0),
+    Setting("words.near", (0.1, 0.2, 0.4), _joins),
+    Setting("words.mentioned", (0.2, 0.3, 0.5), _joins),
+    Setting("thought", (False, True)),
+    Setting("turn", ("decide-answer", "single"), lambda each: not each.decide),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A set to be tried. Its name says which set it began as, and what was changed."""
+
+    name: str
+    base: PromptSet = field(compare=False, repr=False)
+    prompts: PromptSet = field(compare=False, repr=False)
+
+
+def first_field(bases: Sequence[PromptSet], count: int = FIELD) -> tuple[Candidate, ...]:
+    """The candidates to begin with: the sets as they are, with the [words] of each other, and the
+    first of them with one setting changed."""
+    crossed = [(base, replace(base, words=other.words)) for base in bases for other in bases]
+    made = [(base, base) for base in bases] + crossed
+    changed = [(bases[0], prompts) for prompts in _changed(bases[0], bases)]
+    return _unlike((_named(base, prompts, bases) for base, prompts in made + changed), ())[:count]
+
+
+def neighbours(candidate: Candidate, bases: Sequence[PromptSet]) -> tuple[Candidate, ...]:
+    """The candidates that differ in one setting."""
+    changed = _changed(candidate.prompts, bases)
+    made = (_named(candidate.base, prompts, bases) for prompts in changed)
+    return _unlike(made, [candidate])
+
+
+def _changed(prompts: PromptSet, lenders: Sequence[PromptSet]) -> Iterator[PromptSet]:
+    """A set with each other value of each setting that does something in it."""
+    for setting in SPACE:
+        for value in setting.values if setting.matters(prompts) else ():
+            made = _lent(setting.put(prompts, value), lenders)
+            if made is not None and value != setting.of(prompts):
+                yield made
+
+
+def _unlike(candidates: Iterable[Candidate], but: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The candidates without those that say the same as one before."""
+    seen = {_said(each.prompts) for each in but}
+    kept = []
+    for each in candidates:
+        if _said(each.prompts) not in seen:
+            kept.append(each)
+        seen.add(_said(each.prompts))
+    return tuple(kept)
+
+
+def _said(prompts: PromptSet) -> str:
+    """What a set says, whatever it is called."""
+    return version_of(replace(prompts, name="", description="", models=()))
+
+
+# ---- texts that a setting needs ------------------------------------------------------------------
+
+
+def _lent(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | None:
+    """The set with the texts that its settings need; None where they cannot be had."""
+    shown = any("examples" in blanks_of(text) for text in prompts.texts.values())
+    if prompts.examples and not shown:
+        return None
+    needed = [*prompts.decide, *(["example"] if prompts.examples else [])]
+    for name in [name for name in needed if name not in prompts.texts]:
+        lender = next((each for each in lenders if name in each.texts), None)
+        if lender is None:
+            return None
+        prompts = replace(prompts, texts={**prompts.texts, name: lender.texts[name]})
+    return _with_gate(prompts, lenders)
+
+
+def _with_gate(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
+    """The set with examples for its gate: without any, small models say yes to everything."""
+    if "gate" not in prompts.decide or prompts.gate:
+        return prompts
+    return replace(prompts, gate=next((each.gate for each in lenders if each.gate), ()))
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def _named(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> Candidate:
+    """A candidate with a name such as `default[held=false words=small words.news=false]`."""
+    plain = [each for each in SPACE if not each.is_rule]
+    told = [_told(each.name, each.of(prompts)) for each in plain if _differs(each, base, prompts)]
+    told += _rules_told(base, prompts, bases)
+    name = f"{base.name}[{' '.join(told)}]" if told else base.name
+    return Candidate(name, base, replace(prompts, name=name))
+
+
+def _rules_told(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> list[str]:
+    """How [words] differs from the set's own, or from that of the set where it is most alike."""
+    rules = [each for each in SPACE if each.is_rule]
+
+    def different(other: PromptSet) -> list[str]:
+        changed = [each for each in rules if _differs(each, other, prompts)]
+        return [_told(each.name, each.of(prompts)) for each in changed]
+
+    alike = min((base, *bases), key=lambda other: len(different(other)))
+    own = alike.words == base.words
+    return [*([] if own else [f"words={alike.name}"]), *different(alike)]
+
+
+def _differs(setting: Setting, one: PromptSet, other: PromptSet) -> bool:
+    return bool(setting.of(one) != setting.of(other))
+
+
+def _told(name: str, value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"{name}={'+'.join(value) or 'none'}"
+    return f"{name}={str(value).lower() if isinstance(value, bool) else value}"

@@ -26,7 +26,7 @@ from azent.messages import Delta, End, Request, Usage
 from azent.prompt import PromptSet, read
 from azent.tune import About, Halves, Judging, Tuned, evidence, halves, tune, write
 from azent.tune.evidence import patterns
-from tests.scripted_ollama import ScriptedOllama
+from tests.scripted_ollama import Say, ScriptedOllama
 from tests.test_prompt import write_set
 
 RIGHT, WRONG = '{"tools": [{"tool": "wait", "tool_input": {}}]}', '{"tools": []}'
@@ -241,6 +241,7 @@ def test_what_is_written_is_the_winner_with_the_evidence(
     assert said["set_aside"]["cases"] == 12
     assert [arm["prompts"] for arm in said["set_aside"]["arms"]] == ["plain", said["winner"]]
     assert said["set_aside"]["comparisons"][0]["real"]
+    assert said["search"]["tried"][0]["prompts"] == said["winner"]
     assert said["search"]["asked"] == sum(each["cases"] for each in said["search"]["tried"])
 
 
@@ -378,6 +379,56 @@ def test_a_server_that_is_gone_is_told(
 ) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     assert tune_it().exit_code == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX's")
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_terminal_shows_how_far_it_is_and_is_left_in_order(tmp_path: Path, columns: int) -> None:
+    from tests.terminal import Terminal
+
+    write_cases(tmp_path)
+    with ScriptedOllama(Say(RIGHT, before=0.02)) as server:
+        arguments = ["tune", "scripted", "--cases", "cases.jsonl"]
+        with Terminal(arguments, server.url, tmp_path, columns=columns) as terminal:
+            terminal.wait_for("best: ")
+            terminal.wait_for("a minute, at most")
+            terminal.wait_for(" left")
+            shown = terminal.screen().splitlines()
+            terminal.interrupt()
+            assert terminal.end() == 130
+    assert shown[0].startswith("round 1: 16 prompt sets left, case ")
+    assert re.match(r"best: 1\.00 on \d cases?, \d+ prompt tokens: \w+", shown[1])
+    assert re.match(r"\d+ of 400 asked, [\d.,]+ a minute, at most 0:\d\d:\d\d left", shown[2])
+    told = "what was asked is kept in tune-scripted.jsonl; the same command goes on\nazent: interrupted"
+    assert "".join(terminal.screen().split()) == "".join(told.split())
+    assert terminal.sent.rindex(b"\x1b[?25h") > terminal.sent.rindex(b"\x1b[?25l")
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_a_real_model(ollama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OLLAMA_HOST", ollama)
+    sums = [f"What is {n} plus {n + 3}?" for n in range(2, 6)]
+    words = ["Write two lines about the sea.", "Thank you!", "Who are you?", "Good night."]
+    number = {"type": "integer"}
+    inputs = {"type": "object", "properties": {"a": number, "b": number}, "required": ["a", "b"]}
+    add = {"name": "add", "description": "Add two numbers.", "parameters": inputs}
+    cases = [
+        {"question": q, "tools": [add], "calls": [{"tool": "add", "tool_input": {"a": n, "b": m}}]}
+        for q in sums
+        for n, m in [map(int, re.findall(r"\d+", q))]
+    ]
+    cases += [{"question": q, "tools": [add], "calls": []} for q in words]
+    Path("cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    named = ["-p", "default", "-p", "small", "--budget", "8", "--name", "mine"]
+    found = run("tune", "qwen2.5-coder:0.5b", "--cases", "cases.jsonl", *named, "--json", "-q")
+    assert found.exit_code == 0, found.stderr
+    said = json.loads(found.stdout)
+    assert re.fullmatch(r"[0-9a-f]{64}", said["model"]["digest"])
+    assert said["winner"] == "small"
+    assert said["taken"]
+    assert all(each["prompt_tokens"] > 20 for each in said["search"]["tried"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")

@@ -114,7 +114,7 @@ def command(
     halves = tune.halves(cases, functions_from(tools, none=not tools), sample=sample)
     bases = _bases(prompts, opened, name)
     file = output or Path(f"tune-{_slug(opened.name)}.jsonl")
-    with _kept(file), progress(budget, quiet) as watch:
+    with _kept(file), progress(budget, len(halves.aside), quiet) as watch:
         tuned = tune.tune(
             opened, halves, bases, budget=budget, seed=seed, file=file, jobs=jobs, watch=watch
         )

@@ -25,14 +25,14 @@ SHOWN = 5  # of the sets that were tried
 
 
 @contextmanager
-def progress(budget: int, quiet: bool) -> Iterator[Watch]:
+def progress(budget: int, aside: int, quiet: bool) -> Iterator[Watch]:
     """What watches a search: lines that change on a terminal, a line now and then elsewhere."""
     from azent.tune import nobody
 
     if quiet:
         yield nobody
         return
-    report = Report(budget)
+    report = Report(budget, aside)
     try:
         yield report
     finally:
@@ -40,10 +40,11 @@ def progress(budget: int, quiet: bool) -> Iterator[Watch]:
 
 
 class Report:
-    """Shows how far a search is."""
+    """Shows how far a search is that has such a budget, and so many cases set aside."""
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, aside: int) -> None:
         self._budget = budget
+        self._aside = aside
         self._began = time.monotonic()
         self._asked = 0
         self._now: Standing | Judging | None = None
@@ -63,33 +64,31 @@ class Report:
         if self._region:
             self._region.close()
 
-    def lines(self) -> list[str]:
+    def _lines(self, now: Standing | Judging) -> list[str]:
         """How far it is: where in the search, the best so far, the time."""
         from azent.tune import Judging
 
-        if self._now is None:
-            return []
-        if isinstance(self._now, Judging):
-            left = self._now.of - self._now.done
-            asked = f"{self._now.done} of {self._now.of} cases set aside were asked"
-            return [f"judging the winner: {asked}{self._time(left)}"]
-        best = [f"best: {figures(self._now.best)}"] if self._now.best else []
-        left = self._budget - self._now.spent
-        spent = f"{self._now.spent} of {self._budget} asked{self._time(left)}"
-        return [place(self._now), *best, spent]
+        if isinstance(now, Judging):
+            asked = f"{now.done} of {now.of} asked{self._time(now.of - now.done)}"
+            return ["judging the winner on the cases set aside", asked]
+        best = [f"best: {figures(now.best)}"] if now.best else []
+        left = self._budget - now.spent + 2 * self._aside
+        return [place(now), *best, f"{now.spent} of {self._budget} asked{self._time(left)}"]
 
     def _time(self, left: int) -> str:
         """How fast it is, and what that makes of so many that are left."""
         seconds = time.monotonic() - self._began
         if not self._asked or not seconds:
             return ""
-        rate = self._asked / seconds
-        return f", {rate * 60:.1f} a minute, at most {_clock(left / rate)} left"
+        rate = 60 * self._asked / seconds
+        shown = f"{rate:,.0f}" if rate > 10 else f"{rate:.1f}"
+        return f", {shown} a minute, at most {_clock(60 * left / rate)} left"
 
     def _drawn(self) -> Any:
         from rich.text import Text
 
-        return Text("\n".join(map(visible, self.lines())), overflow="ellipsis", no_wrap=True)
+        lines = self._lines(self._now) if self._now else []
+        return Text("\n".join(map(visible, lines)), overflow="ellipsis", no_wrap=True)
 
     def _say_line(self, now: Standing | Judging) -> None:
         """Say a line where a rung begins, and after a while."""
@@ -97,7 +96,7 @@ class Report:
 
         rung = ("judging",) if isinstance(now, Judging) else (now.round, now.cases)
         if rung != self._said or time.monotonic() >= self._next:
-            say("; ".join(self.lines()))
+            say("; ".join(self._lines(now)))
             self._said, self._next = rung, time.monotonic() + LINE_SECONDS
 
 
@@ -108,10 +107,9 @@ def place(now: Standing) -> str:
 
 
 def figures(score: Score) -> str:
-    """A prompt set that was tried, with how it did."""
+    """How a prompt set did, and which one: its name may be long."""
     cases = counted(score.cases, "case")
-    told = f"{score.mean:.2f} on {cases}, {score.tokens:.0f} prompt tokens"
-    return f"{score.candidate.name} ({told})"
+    return f"{score.mean:.2f} on {cases}, {score.tokens:.0f} prompt tokens: {score.candidate.name}"
 
 
 def _clock(seconds: float) -> str:

@@ -88,10 +88,14 @@ class Board:
         best = min(known, key=lambda each: self.rank(each, self._cases), default=None)
         return self._score(best) if best else None
 
-    def scores(self) -> tuple[Score, ...]:
-        """All candidates that were asked, who was asked most first, then the best."""
-        scored = map(self._score, self._marks)
-        return tuple(sorted(scored, key=lambda each: (-each.cases, -each.mean, each.tokens)))
+    def scores(self, winner: Candidate) -> tuple[Score, ...]:
+        """All candidates that were asked: the winner, then by how much they were asked, and how
+        they did."""
+
+        def rank(score: Score) -> tuple[bool, int, float, float]:
+            return score.candidate != winner, -score.cases, -score.mean, score.tokens
+
+        return tuple(sorted(map(self._score, self._marks), key=rank))
 
     def _score(self, candidate: Candidate) -> Score:
         known = [case for case in self._cases if self.has(candidate, case)]

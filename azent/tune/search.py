@@ -67,7 +67,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The winner, and all that were tried, by how far they came."""
+    """The winner, and all that were tried: the winner first, then by how far they came."""
 
     winner: Candidate
     tried: tuple[Score, ...]
@@ -112,7 +112,7 @@ def search(terms: Terms) -> Search:
         if not fresh or len(left) > 1:
             break
         champion = left[0]
-    return Found(champion, board.scores(), board.spent)
+    return Found(champion, board.scores(champion), board.spent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,8 +239,9 @@ def test_parts_and_samples(tmp_path: Path, part: Any, sample: int | None, number
         ("aaaaa", [1, 3]),
         ("aAaAaA", [1, 2, 5]),  # two kinds of a category, in turn
         ("aA", [1]),
-        ("ab", []),  # two categories of one case each
-        ("aabbb", [1, 3]),
+        ("abAB", [1, 2]),  # the same of two categories
+        ("abcd", [1, 3]),  # categories of one case each
+        ("aabbb", [1, 2, 4]),
         ("a", []),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from azent.evaluate import Case
 from azent.prompt import PromptSet
 from azent.tune import Ask, Candidate, Found, Mark, Terms, in_order, search
-from azent.tune.search import first_rung
+from azent.tune.rungs import Rungs, first_rung
 
 NO_SET = PromptSet("none", {})
 World: TypeAlias = Callable[[Candidate, Case], Mark]
@@ -122,6 +122,25 @@ def test_the_budget_holds(budget: int) -> None:
     )
     assert found.spent == len(pairs(asks)) <= budget
     assert len({name for name, _ in pairs(asks)}) >= 2
+
+
+@pytest.mark.parametrize(
+    ("rungs", "challengers", "cost"),
+    [
+        (Rungs(4, 40, 32), 15, 15 * 4 + 7 * 4 + 3 * 8 + 16),
+        (Rungs(4, 40, 16), 1, 16),
+        (Rungs(4, 40, 10), 1, 16 + 6),  # the champion has been asked too little so far
+        (Rungs(4, 10, 10), 15, 15 * 4 + 7 * 4 + 3 * 2),
+    ],
+)
+def test_what_a_round_costs(rungs: Rungs, challengers: int, cost: int) -> None:
+    assert rungs.cost(challengers) == cost
+
+
+@given(st.integers(1, 9), st.integers(4, 60), st.integers(0, 60), st.integers(1, 15))
+def test_more_challengers_cost_more(first: int, all: int, asked: int, challengers: int) -> None:
+    rungs = Rungs(min(first, all), all, min(asked, all))
+    assert 0 < rungs.cost(challengers) < rungs.cost(challengers + 1)
 
 
 def test_who_is_the_first_on_the_last_rung_that_was_paid_for_wins() -> None:

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = """Examples:
   azent tune qwen2.5-coder:0.5b --cases cases.jsonl -t examples/weather.py
-  azent tune qwen2.5-coder:1.5b --cases bfcl --budget 600 --name mine
+  azent tune qwen2.5-coder:1.5b --cases bfcl --budget 1000 --name mine
   azent tune qwen2.5-coder:1.5b --cases cases.jsonl -p default -p small
 """
 PROMPTS = Path("prompts")
 SAMPLE = 25
-BUDGET = 400
+BUDGET = 600
 
 
 @polite

@@ -34,8 +34,8 @@ def kind_of(case: Case) -> Kind:
 def _set_aside(cases: Sequence[Case]) -> list[bool]:
     """Whether each case is set aside.
 
-    The second kind of a category begins with a case that is, so that a category of two kinds with
-    one case each is in both parts.
+    Which one of a kind is the first to be so alternates, from one kind of a category to the next
+    and from one category to the next, so that both parts are alike where kinds have few cases.
     """
     turns: Counter[Kind] = Counter()
     first: dict[Kind, int] = {}
@@ -43,7 +43,13 @@ def _set_aside(cases: Sequence[Case]) -> list[bool]:
     for case in cases:
         kind = kind_of(case)
         if kind not in first:
-            first[kind] = sum(category == case.category for category, _ in first)
+            first[kind] = _number_of(kind, list(first))
         out.append((first[kind] + turns[kind]) % 2 == 1)
         turns[kind] += 1
     return out
+
+
+def _number_of(kind: Kind, before: Sequence[Kind]) -> int:
+    """The number of a new kind's category, and the kind's within it, in one."""
+    categories = list(dict.fromkeys([*(category for category, _ in before), kind[0]]))
+    return categories.index(kind[0]) + sum(category == kind[0] for category, _ in before)

@@ -35,10 +35,11 @@ from azent.prompt import PromptSet
 from azent.tune.board import Mark
 from azent.tune.given import Halves, bases_for, check_halves
 from azent.tune.once import Once
-from azent.tune.search import Ask, Found, Search, Standing, Terms, first_rung, in_order, search
+from azent.tune.rungs import first_rung
+from azent.tune.search import Ask, Found, Search, Standing, Terms, in_order, search
 from azent.tune.space import Candidate, first_field, neighbours
 
-BUDGET = 400
+BUDGET = 600
 
 
 @dataclass(frozen=True, slots=True)

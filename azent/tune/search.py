@@ -17,17 +17,15 @@ that was broken off goes on when the asks of a new one are answered from what wa
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, zip_longest
 from random import Random
 from typing import TypeAlias
 
 from azent.evaluate import Case, kind_of
 from azent.tune.board import Board, Mark, Score
+from azent.tune.rungs import Rungs, first_rung
 from azent.tune.space import FIELD, Candidate
-
-FIRST_CASES = 4  # asked of each candidate of a field, at least
-LAST_TIMES = 4  # as many cases in the last rung, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +87,31 @@ def in_order(cases: Sequence[Case], seed: int = 0) -> tuple[Case, ...]:
     return tuple(case for turn in zip_longest(*kinds.values()) for case in turn if case)
 
 
-def first_rung(cases: Sequence[Case]) -> int:
-    """How many cases the first rung has: the same number of each kind."""
-    kinds = len(set(map(kind_of, cases)))
-    return min(len(cases), kinds * -(-FIRST_CASES // kinds))
-
-
 def search(terms: Terms) -> Search:
     """Asks and asks; returns what it found when the budget or what could be tried is used up.
 
     The field is cut to as many as the budget allows the first rung for. It has to allow two.
     """
-    board = Board(terms.cases)
-    field = terms.field[: max(1, terms.budget // first_rung(terms.cases))]
+    board, rungs = Board(terms.cases), Rungs(first_rung(terms.cases), len(terms.cases))
+    field = terms.field[: max(1, terms.budget // rungs.first)]
     tried = set(field)
-    champion, *_ = yield from _round(terms, board, field, 1)
+    champion, *_ = yield from _round(terms, board, rungs, field, 1)
     for number in count(2):
+        rungs = replace(rungs, asked=board.asked(champion))
         unlike = [each for each in terms.neighbours(champion) if each not in tried]
-        fresh = tuple(unlike[: FIELD - 1])
-        tried.update(fresh)
-        left = yield from _round(terms, board, (champion, *fresh), number, champion)
-        if not fresh or len(left) > 1:
+        fresh = tuple(unlike[: _affordable(rungs, terms.budget - board.spent)])
+        if not fresh:
             break
-        champion = left[0]
+        tried.update(fresh)
+        field = (champion, *fresh)
+        champion, *_ = yield from _round(terms, board, rungs, field, number, champion)
     return Found(champion, board.scores(champion), board.spent)
+
+
+def _affordable(rungs: Rungs, budget: int) -> int:
+    """How many challengers a budget allows."""
+    counts = range(FIELD - 1, 0, -1)
+    return next((number for number in counts if rungs.cost(number) <= budget), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,35 +132,29 @@ class _Rung:
 def _round(
     terms: Terms,
     board: Board,
+    rungs: Rungs,
     field: tuple[Candidate, ...],
     number: int,
     champion: Candidate | None = None,
 ) -> Asking:
     """Who is left, the best first: one, or more where the budget does not allow to go on."""
-    left, size = field, first_rung(terms.cases)
+    left, size = field, rungs.first
     while len(left) > 1:
-        is_last = len(left) == 2 or size >= len(terms.cases)
-        places = 1 if is_last else (len(left) + 1) // 2
-        planned = terms.cases[: _last(terms, board, size, champion) if is_last else size]
-        cases = _paid(terms, board, left, planned)
-        if not board.missing(left, cases) or (champion and cases != planned):
+        planned = terms.cases[: rungs.cases(len(left), size)]
+        cases = _paid(board, left, planned, terms.budget)
+        if not board.missing(left, cases):
             break
-        left = yield from _climb(board, left, _Rung(number, cases, places, champion))
+        rung = _Rung(number, cases, rungs.places(len(left), size), champion)
+        left = yield from _climb(board, left, rung)
         size *= 2
     return tuple(sorted(left, key=lambda each: board.rank(each, terms.cases)))
 
 
-def _last(terms: Terms, board: Board, size: int, champion: Candidate | None) -> int:
-    """How many cases a last rung has: no fewer than the champion was asked."""
-    asked = board.asked(champion) if champion else 0
-    return max(size, asked, LAST_TIMES * first_rung(terms.cases))
-
-
 def _paid(
-    terms: Terms, board: Board, left: tuple[Candidate, ...], cases: tuple[Case, ...]
+    board: Board, left: tuple[Candidate, ...], cases: tuple[Case, ...], budget: int
 ) -> tuple[Case, ...]:
-    """As many of the first cases as the budget allows to ask of all who are left."""
-    while board.spent + board.missing(left, cases) > terms.budget:
+    """As many of the first cases as a budget allows to ask of all who are left."""
+    while board.spent + board.missing(left, cases) > budget:
         cases = cases[:-1]
     return cases
 

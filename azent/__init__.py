@@ -73,12 +73,11 @@ _HOMES = {
     "models.cached": ("Cached", "Recorded"),
     "prompted": ("prompt_function",),
     "reflect": ("summary",),
-    "schema": ("function_to_json",),
     "session": ("Session",),
     "states": ("State", "States"),
     "store": ("Store",),
     "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
-    "tools": ("Tool", "tool"),
+    "tools": ("Tool", "function_to_json", "tool"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -217,9 +216,8 @@ if TYPE_CHECKING:
     from azent.models.cached import Cached, Recorded
     from azent.prompted import prompt_function
     from azent.reflect import summary
-    from azent.schema import function_to_json
     from azent.session import Session
     from azent.states import State, States
     from azent.store import Store
     from azent.toolbox import ReplyReader, Toolbox, read_reply
-    from azent.tools import Tool, tool
+    from azent.tools import Tool, function_to_json, tool

@@ -7,7 +7,6 @@ serves many conversations at once, and can itself be a tool of another.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -17,18 +16,20 @@ from typing import Literal, TypeAlias
 
 from azent import prompt
 from azent.arguments import (
-    at_least,
-    called,
+    called_with_one,
+    flag,
     log_of_messages,
     one_of,
     seconds,
     sendable,
     text,
     text_or_function,
+    whole,
+    word_or_test,
 )
 from azent.drive import Approve, adrive, asker, drive
 from azent.errors import UsageError
-from azent.execute import RESULT_CHARS, Execution, RunCall
+from azent.execute import Execution, RunCall, chars_for
 from azent.execute.elsewhere import check_executor
 from azent.flow import Flow, Turn, converse
 from azent.messages import Answer, Context, Event, Log, Reply
@@ -38,16 +39,14 @@ from azent.prompt import PromptSet
 from azent.request import Terms
 from azent.session import Keeper, Session, kept
 from azent.step import asked, recovered, told_of
+from azent.system import System, system_text
 from azent.toolbox import Toolbox
 from azent.tools import RESERVED, Tool, are_trusted, as_tool, tool
 from azent.tracing import RunInfo, atraced, traced
 from azent.typed import typed
 
 Approval: TypeAlias = Literal["tool", "always", "never"]
-System: TypeAlias = str | Callable[..., str]
 Until: TypeAlias = str | Callable[[Reply], bool]
-
-FEWEST_RESULT_CHARS = 500
 
 
 class Agent:
@@ -97,17 +96,17 @@ class Agent:
         self.system = text_or_function("system", system)
         self.output = None if output is None else typed(output)
         self.choice = one_of("choice", choice, [*sorted(RESERVED), *self.toolbox.tools])
-        self.rounds = at_least("rounds", rounds, 0)
-        self.repairs = at_least("repairs", repairs, 0)
+        self.rounds = whole("rounds", rounds, 0)
+        self.repairs = whole("repairs", repairs, 0)
         self.timeout = None if timeout is None else seconds("timeout", timeout)
-        self.result_chars = at_least("result_chars", _result_chars(result_chars, self.model), 1)
-        self.width = at_least("width", width, 1)
+        self.result_chars = _result_chars(result_chars, self.model)
+        self.width = whole("width", width, 1)
         self.executor = executor
         check_executor(executor, self.toolbox)
-        self.run = None if run is None else called("run", run, "from a Call to a Result")
+        self.run = None if run is None else called_with_one("run", run, "from a Call to a Result")
         self.approval = one_of("approval", approval, ["tool", "always", "never"])
-        self.until = None if until is None else text_or_function("until", until or None)
-        self.summarise = summarise
+        self.until = None if until is None else word_or_test("until", until)
+        self.summarise = flag("summarise", summarise)
         self.flow: Callable[[Turn], Flow] = converse  # how a turn goes
 
     def terms(self, context: object = None) -> Terms:
@@ -115,7 +114,7 @@ class Agent:
         return Terms(
             specs=self.toolbox.specs,
             prompts=prompt.load(self.prompts, self.model.name),
-            system=sendable("the system text", _system_text(self.system, context)),
+            system=system_text(self.system, context),
             typed=self.output,
             choice=self.choice,
             rounds=self.rounds,
@@ -216,6 +215,8 @@ class Agent:
         all, is the `value` of the outer Result. Agents within agents end at a depth of 5.
         """
 
+        asker(approve)  # what cannot be asked is told now, not at the first call
+
         async def ask(question: str, context: Context[object]) -> Answer:
             with one_deeper():
                 return await self.aask(question, context=context.value, approve=approve)
@@ -289,21 +290,8 @@ def _begun(question: str | None, log: Log, terms: Terms) -> Log:
     return log
 
 
-def _system_text(system: System, context: object) -> str:
-    """The system text of a run: a function makes it of the context's value, or takes nothing."""
-    if isinstance(system, str):
-        return system
-    value = context.value if isinstance(context, Context) else context
-    made = system(value) if inspect.signature(system).parameters else system()
-    return text("what the function `system` returned", made)
-
-
 def _result_chars(given: int | None, model: Model) -> int:
-    """The most characters of a result: in English, a token has about four of them."""
-    if given is not None:
-        return given
-    known = model.num_ctx or RESULT_CHARS
-    return max(FEWEST_RESULT_CHARS, min(known, RESULT_CHARS))
+    return chars_for(model.num_ctx) if given is None else whole("result_chars", given, 1)
 
 
 def _last(events: Sequence[Event]) -> Answer:

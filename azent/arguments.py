@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from os import PathLike
+from pathlib import Path
+from typing import Any, SupportsIndex, TypeVar
 
 from azent.errors import UsageError
 from azent.messages import Answer, Call, Log, Message
@@ -16,7 +18,37 @@ def at_least(name: str, value: Number, least: int) -> Number:
     """The value, a number that must not be less than that. Raises UsageError."""
     if _is_number(value) and value >= least:
         return value
-    raise UsageError(f"{name} is {value!r}", f"It must be a number, {least} or more.")
+    raise UsageError(f"{name} is {_shown(value)}", f"It must be a number, {least} or more.")
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """The value, a whole number that must not be less than that. Raises UsageError."""
+    if isinstance(value, SupportsIndex) and _is_number(value) and int(value) >= least:
+        return int(value)
+    raise UsageError(f"{name} is {_shown(value)}", f"It must be a whole number, {least} or more.")
+
+
+def flag(name: str, value: Any) -> bool:
+    """The value, which must be True or False. Raises UsageError."""
+    if isinstance(value, bool):
+        return value
+    raise UsageError(f"{name} is {_shown(value)}", "It is True or False.")
+
+
+def place(name: str, value: Any) -> Path:
+    """The value as a path. Raises UsageError."""
+    if isinstance(value, str) or (isinstance(value, PathLike) and isinstance(str(value), str)):
+        return Path(value)
+    raise UsageError(f"{name} is {_shown(value)}", "It must be a path: a text, or a pathlib.Path.")
+
+
+def named(name: str, value: Any) -> dict[str, Any]:
+    """The value, which must be values by names, or None for none. Raises UsageError."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return dict(value)
+    raise UsageError(f"{name} is {_shown(value)}", 'It must be a dict such as {"name": value}.')
 
 
 def seconds(name: str, value: float) -> float:
@@ -55,11 +87,33 @@ def called(name: str, value: Any, what: str) -> Any:
     raise UsageError(f"{name} is {_shown(value)}", f"It must be a function {what}.")
 
 
+def called_with_one(name: str, value: Any, what: str) -> Any:
+    """The value, a function that can be given one thing, `what` says which. Raises UsageError."""
+    import inspect
+
+    called(name, value, what)
+    try:
+        inspect.signature(value).bind(None)
+    except TypeError as error:
+        hint = f"It must be a function {what}: it is given one argument."
+        raise UsageError(f"{name} is {_shown(value)}: {error}", hint) from error
+    except ValueError:  # some builtins do not tell what they take
+        return value
+    return value
+
+
 def text_or_function(name: str, value: Any) -> Any:
     """The value, which must be a text or a function. Raises UsageError."""
     if isinstance(value, str) or callable(value):
         return value
     raise UsageError(f"{name} is {_shown(value)}", "It must be a text, or a function.")
+
+
+def word_or_test(name: str, value: Any) -> Any:
+    """The value, a text that is not empty, or a function of one thing. Raises UsageError."""
+    if callable(value):
+        return called_with_one(name, value, "from a Reply to True or False")
+    return text_or_function(name, value or None)
 
 
 def many(name: str, value: Any, example: str) -> Iterable[Any]:
@@ -69,6 +123,11 @@ def many(name: str, value: Any, example: str) -> Iterable[Any]:
         raise UsageError(f"{name} is {_shown(value)}", f"Give a list: {example}.")
     items: Iterable[Any] = value
     return items
+
+
+def log_in(value: Any) -> Log:
+    """The log of an Answer, or a log as it is. Raises UsageError for what is neither."""
+    return value.log if isinstance(value, Answer) else log_of_messages(value)
 
 
 def log_of_messages(value: Any) -> Log:
@@ -86,7 +145,7 @@ def log_of_messages(value: Any) -> Log:
 
 def _is_number(value: Any) -> bool:
     """Numbers of other libraries are numbers too; True and False are none here."""
-    return hasattr(value, "__float__") and not isinstance(value, bool)
+    return hasattr(type(value), "__float__") and not isinstance(value, bool)
 
 
 def _shown(value: Any) -> str:

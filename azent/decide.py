@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent import prompt
-from azent.arguments import many, text
+from azent.arguments import log_in, many, text, whole
 from azent.errors import UsageError
-from azent.messages import End, Log, Question, Reply, Request
+from azent.messages import Answer, End, Log, Question, Reply, Request
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
 from azent.request import Terms
@@ -41,7 +41,12 @@ def select(
     prompt_set = prompt.load(prompts, opened.name)
     tools = tuple(many("tools", tools, "[function, ...]"))
     terms = Terms(
-        specs_of(tools), prompt_set, system, choice, repairs=repairs, trusted=are_trusted(tools)
+        specs_of(tools),
+        prompt_set,
+        system,
+        choice,
+        repairs=whole("repairs", repairs, 0),
+        trusted=are_trusted(tools),
     )
     usage = None
     while isinstance(step := next_step(log, terms), Ask) and step.move != "answer":
@@ -61,6 +66,8 @@ def log_of(question: Words) -> tuple[Log, str]:
         "assistant": lambda text: Reply(text=text, move="answer"),
     }
     said = [_said(message) for message in many("question", question, EXAMPLE)]
+    if not said:
+        raise UsageError("question is an empty list", f"Give words, or {EXAMPLE}.")
     log = tuple(makers[role](content) for role, content in said if role in makers)
     system = "\n\n".join(content for role, content in said if role == "system")
     return log, system
@@ -74,10 +81,13 @@ def _said(message: Any) -> tuple[str, str]:
     return role, text("the content of a message", message.get("content"))
 
 
-def chat_of(log: Log) -> list[dict[str, str]]:
-    """What was said in a log, as {"role", "content"} dicts: the questions and the answers."""
+def chat_of(log: Answer | Log) -> list[dict[str, str]]:
+    """What was said in a log, as {"role", "content"} dicts: the questions and the answers.
+
+    An Answer has its log with it.
+    """
     chat = []
-    for message in log:
+    for message in log_in(log):
         if isinstance(message, Question):
             chat.append({"role": "user", "content": message.text})
         elif isinstance(message, Reply) and message.text and not (message.calls or message.problem):

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeAlias
 
-from azent.arguments import called
+from azent.arguments import called_with_one
 from azent.execute import Ran
 from azent.execute.threads import background_loop
 from azent.flow import Close, Consent, Effect, Flow, Measure, Open, Pull, Wait
@@ -28,7 +28,10 @@ def nobody(call: Call) -> Verdict:
 
 def asker(approve: Approve | None) -> Approve:
     """Who is asked for consent. Raises UsageError for what cannot be asked."""
-    return nobody if approve is None else called("approve", approve, "from a Call to True or False")
+    if approve is None:
+        return nobody
+    asked: Approve = called_with_one("approve", approve, "from a Call to True or False")
+    return asked
 
 
 def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Event, None, None]:

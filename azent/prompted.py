@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from azent.agent import Agent
+from azent.arguments import place
+from azent.arguments import text as words
 from azent.errors import PromptError
 from azent.models import Model
 from azent.prompt import NO_FILE, Text, blanks_of, fill, read_text
@@ -43,6 +45,7 @@ def prompt_function(
     Raises PromptError for a file that cannot be read, and for a blank that cannot be a parameter.
     """
     text = _text(source)
+    name, description = words("name", name), words("description", description)
     agent = Agent(model, output=None if output is str else output)
     signature = inspect.Signature(_parameters(text), return_annotation=output)
 
@@ -59,8 +62,8 @@ def prompt_function(
 
 
 def _text(source: str | Path) -> Text:
-    if isinstance(source, Path):
-        return read_text(source)
+    if not isinstance(source, str):
+        return read_text(place("source", source))
     is_name = "\n" not in source and Path(source).suffix in FILE_SUFFIXES
     return read_text(Path(source)) if is_name else Text(source)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from azent import prompt as prompt_sets
+from azent.arguments import log_in, text
 from azent.budget import to_sum_up
 from azent.errors import BadReply, UsageError
 from azent.log import turns
@@ -28,12 +29,13 @@ def summary(
     the last ones count. Raises UsageError for an empty conversation, BadReply where the model says
     nothing, and ModelError's kinds.
     """
-    log = conversation.log if isinstance(conversation, Answer) else conversation
+    log = log_in(conversation)
     if not turns(log):
         raise UsageError("there is nothing to sum up", "Give an Answer, or its log.")
     opened = open_model(model)
     terms = Terms({}, prompt_sets.load(prompts, opened.name), num_ctx=opened.num_ctx)
-    messages = to_sum_up(log, Note("shrunk", turns=len(turns(log))), terms, prompt)
+    note = Note("shrunk", turns=len(turns(log)))
+    messages = to_sum_up(log, note, terms, text("prompt", prompt))
     raw, end = "", End()
     for piece in opened.stream(Request(messages)):
         if isinstance(piece, Delta):

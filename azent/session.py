@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from azent.arguments import text
+from azent.arguments import flag, text
 from azent.errors import SessionError, UsageError
 from azent.messages import Call, Log
 from azent.store import Held, Store
@@ -82,6 +82,7 @@ def _check_session(session: object) -> None:
     if not isinstance(session.store, Store):
         raise UsageError(f"the session's store is {session.store!r}", "Give azent.Store(path).")
     text("the session's name", session.name)
+    flag("the session's `required`", session.required)
 
 
 @contextmanager

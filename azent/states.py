@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from azent.agent import Agent, System
-from azent.arguments import many
+from azent.agent import Agent
+from azent.arguments import called_with_one, log_in, many, text
 from azent.errors import UsageError
 from azent.flow import Flow, Moves, Turn, converse
 from azent.log import call_count, pending, turn_of
 from azent.messages import Answer, Call, CallFinished, CallStarted, Log, Reply, Result
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
+from azent.system import System
 from azent.tools import Tool, as_tool, tool
 
 GO_TO = "go_to"
@@ -71,8 +72,9 @@ class States:
         self.ask, self.stream, self.as_tool = first.ask, first.stream, first.as_tool
         self.aask, self.astream = first.aask, first.astream
 
-    def state_of(self, log: Log) -> str:
+    def state_of(self, log: Answer | Log) -> str:
         """The name of the state that a conversation is in."""
+        log = log_in(log)
         calls = {call.id: call for m in log if isinstance(m, Reply) for call in m.calls}
         went = (calls[m.id] for m in reversed(log) if isinstance(m, Result) and _is_move(m))
         names = (call.tool_input["state"] for call in went)
@@ -157,9 +159,14 @@ def _is_move(result: Result) -> bool:
 def _check_state(state: object) -> None:
     if not isinstance(state, State):
         raise UsageError(f"{state!r} is no state", 'Give azent.State("name", ...).')
+    text("the name of a state", state.name)
+    text(f"`about` of {state.name!r}", state.about)
     if not isinstance(state.to, Mapping):
         hint = 'Give to={"name": None}, where the model decides, or {"name": function}.'
         raise UsageError(f"`to` of {state.name!r} is {state.to!r}", hint)
+    for name, decides in state.to.items():
+        if decides is not None:
+            called_with_one(f"the way to {name!r}", decides, "from an Answer to True or False")
 
 
 def _by_name(states: Iterable[State]) -> dict[str, State]:
@@ -169,7 +176,8 @@ def _by_name(states: Iterable[State]) -> dict[str, State]:
         _check_state(state)
     named = {state.name: state for state in listed}
     if not listed or len(named) < len(listed):
-        raise UsageError("an agent needs states, each with a name of its own")
+        hint = 'Give [azent.State("first"), azent.State("second")].'
+        raise UsageError("an agent needs states, each with a name of its own", hint)
     for state in listed:
         if lost := next((name for name in state.to if name not in named), None):
             hint = f"States: {', '.join(named)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from azent.arguments import at_least, many
+from azent.arguments import flag, many, whole
 from azent.arguments import text as words
 from azent.errors import UsageError
 from azent.execute import Execution, gathered
@@ -18,7 +18,7 @@ class Toolbox:
     """Tools by name. `width` is the most calls that run at once."""
 
     def __init__(self, tools: Iterable[object] = (), *, width: int = 32) -> None:
-        self.width = at_least("width", width, 1)
+        self.width = whole("width", width, 1)
         self._tools: dict[str, Tool] = {}
         for tool in many("tools", tools, "[function, ...]"):
             self.add(tool)
@@ -108,7 +108,7 @@ class ReplyReader:
         from azent.reply import Reader
 
         tools = tuple(many("tools", tools, "[function, ...]"))
-        self._reader = Reader(specs_of(tools), held=held, trusted=are_trusted(tools))
+        self._reader = Reader(specs_of(tools), held=flag("held", held), trusted=are_trusted(tools))
 
     def feed(self, piece: str) -> list[Call]:
         """Take a piece; the calls that became certain by it."""

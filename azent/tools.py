@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from azent.arguments import at_least, called, text
+from azent.arguments import called, flag, seconds, text, whole
 from azent.errors import SchemaError, UsageError
 from azent.messages import Spec
 
@@ -44,12 +44,13 @@ class Options:
     retries: int = 0
 
     def __post_init__(self) -> None:
-        at_least("retries", self.retries, 0)
-        if self.timeout is not None and not at_least("timeout", self.timeout, 0):
+        whole("retries", self.retries, 0)
+        if self.timeout is not None:
+            object.__setattr__(self, "timeout", seconds("timeout", self.timeout))
+        if self.timeout == 0:
             raise UsageError("timeout is 0", "Give seconds, or None for no limit.")
         for name in ("readonly", "confirm", "serial", "repeatable", "isolate"):
-            if not isinstance(getattr(self, name), bool):
-                raise UsageError(f"{name} is {getattr(self, name)!r}", "It is True or False.")
+            flag(name, getattr(self, name))
         for name in ("name", "description"):
             if getattr(self, name) is not None:
                 text(name, getattr(self, name))
@@ -116,6 +117,22 @@ def options_of(function: object) -> Options | None:
     """The options that `@tool` gave a function, or None."""
     found = getattr(function, MARK, None)
     return found if isinstance(found, Options) else None
+
+
+def function_to_json(
+    function: Callable[..., Any], *, name: str | None = None, description: str | None = None
+) -> dict[str, Any]:
+    """The schema of a function: {"name", "description", "parameters", "returns"}, plain JSON.
+
+    A name and a description that are not given here are those of `@tool`, else the function's own.
+    SchemaError: it cannot be offered to a model.
+    """
+    from azent import schema
+
+    marked = options_of(function) or Options()
+    name = marked.name if name is None else text("name", name)
+    description = marked.description if description is None else text("description", description)
+    return schema.function_to_json(function, name=name, description=description)
 
 
 def as_tool(thing: object) -> Tool:

@@ -7,6 +7,7 @@ object travels in one, under the name "value": servers and models know objects b
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -39,6 +40,9 @@ class Typed:
 
 def typed(hint: Any) -> Typed:
     """Answers of the type that an annotation means. Raises SchemaError for what is not JSON."""
+
+    if inspect.isroutine(hint):
+        raise SchemaError(f"answers cannot be of the type {hint!r}", "A function is no type.")
 
     def answer(value: Any) -> None:
         """Takes the answer."""

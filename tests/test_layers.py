@@ -17,7 +17,7 @@ ROWS = [
     ["validate", "prompt", "config", "store", "models", "answered"],
     ["reply", "session"],
     ["typed", "scope", "gate"],
-    ["request", "tools"],
+    ["request", "tools", "system"],
     ["budget", "execute"],
     ["step"],
     ["toolbox", "flow", "standard", "toolfile", "decide", "reflect"],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
-from azent.arguments import at_least
+from azent.arguments import place, whole
 from azent.batch.answers import Answers
 from azent.batch.lane import Lane, asking
 from azent.batch.pace import Pace
@@ -72,13 +72,14 @@ def run_batch(
     at once. `watch` is told of each step, in the caller's thread.
     Raises UsageError for files that cannot be used, and ModelError's kinds where no server is left.
     """
-    if Path(questions).resolve() == Path(answers).resolve():
+    questions, answers = place("questions", questions), place("answers", answers)
+    if questions.resolve() == answers.resolve():
         raise UsageError("questions and answers are the same file", "Name another for the answers.")
     lanes = _lanes([agents] if isinstance(agents, Agent) else agents, parallel, most, approve)
     progress, began = Progress(), time.monotonic()
-    with Answers(Path(answers)) as file:
+    with Answers(answers) as file:
         progress.before = len(file.done)
-        unanswered = _unanswered(read_questions(Path(questions)), file)
+        unanswered = _unanswered(read_questions(questions), file)
         with closing(ask_all(unanswered, lanes, tries=tries, patience=patience)) as outcomes:
             for outcome in outcomes:
                 if isinstance(outcome, Outcome):
@@ -92,8 +93,8 @@ def run_batch(
 def _lanes(
     agents: Iterable[Agent | Lane], parallel: int | None, most: int, approve: Approve | None
 ) -> list[Lane]:
-    fixed = None if parallel is None else at_least("parallel", parallel, 1)
-    at_least("most", most, 1)
+    fixed = None if parallel is None else whole("parallel", parallel, 1)
+    whole("most", most, 1)
     lanes = [
         each
         if isinstance(each, Lane)

@@ -12,7 +12,7 @@ something is called back by it.
 
 from __future__ import annotations
 
-from azent.execute.execution import RESULT_CHARS, Execution, RunCall, gathered
+from azent.execute.execution import Execution, RunCall, chars_for, gathered
 from azent.execute.outcome import Ran
 
-__all__ = ["RESULT_CHARS", "Execution", "Ran", "RunCall", "gathered"]
+__all__ = ["Execution", "Ran", "RunCall", "chars_for", "gathered"]

@@ -29,6 +29,7 @@ from azent.messages import Call, Context, Result
 from azent.tools import Options, Tool
 
 RESULT_CHARS = 20_000
+FEWEST_RESULT_CHARS = 500
 RunCall = Callable[[Call], Any]  # a Result or any value, or an awaitable of one
 
 
@@ -185,3 +186,8 @@ def _gate_of(tool: Tool) -> Turnstile:
         return _gates.setdefault(tool.function, Turnstile(1))
     except TypeError:  # a callable that cannot be a key: one for all of its class
         return _gates.setdefault(type(tool.function), Turnstile(1))
+
+
+def chars_for(num_ctx: int | None) -> int:
+    """The most characters of a result for a context: in English, a token has about four of them."""
+    return max(FEWEST_RESULT_CHARS, min(num_ctx or RESULT_CHARS, RESULT_CHARS))

@@ -11,10 +11,9 @@ A model has an address: "ollama:qwen3:8b", "gguf:/path/to/model.gguf",
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
-from azent.arguments import sendable
 from azent.errors import UsageError
 from azent.messages import Delta, End, Request
 from azent.models.scripted import Scripted
@@ -68,7 +67,7 @@ def open_model(address: str | Model, **settings: Any) -> Model:
         return _opened_already(address)
     kind, _, rest = address.partition(":")
     given = {name: value for name, value in settings.items() if value is not None}
-    if kind in _OPENERS and ":" in address:
+    if kind in _KINDS and ":" in address:
         return _opened(kind, rest, given)
     return _opened("ollama", address, given)
 
@@ -85,28 +84,37 @@ def _opened_already(model: Any) -> Model:
 def _opened(kind: str, rest: str, settings: dict[str, Any]) -> Model:
     if not rest:
         raise UsageError("a model's name is missing", "Name one, such as 'qwen2.5-coder:1.5b'.")
-    try:
-        return _OPENERS[kind](rest, settings)
-    except TypeError as error:
-        raise UsageError(f"{kind} models cannot be set so: {error}") from error
+    made = _KINDS[kind]()
+    _refuse_unknown(kind, settings, made)
+    model: Model = made(rest, **settings)
+    return model
 
 
-def _open_ollama(name: str, settings: dict[str, Any]) -> Model:
+def _refuse_unknown(kind: str, settings: dict[str, Any], made: Callable[..., Any]) -> None:
+    import inspect
+
+    known = list(inspect.signature(made).parameters)[1:]  # the first one is the name
+    if unknown := [name for name in settings if name not in known]:
+        hint = f"It can be: {', '.join(known)}."
+        raise UsageError(f"{kind} models have no setting {unknown[0]!r}", hint)
+
+
+def _ollama() -> Any:
     from azent.models.ollama import Ollama
 
-    return Ollama(sendable("the model's name", name), **settings)
+    return Ollama
 
 
-def _open_gguf(path: str, settings: dict[str, Any]) -> Model:
+def _gguf() -> Any:
     from azent.models.embedded import Embedded
 
-    return Embedded(path, **settings)
+    return Embedded
 
 
-def _open_openai(place: str, settings: dict[str, Any]) -> Model:
+def _openai() -> Any:
     from azent.models.openai import OpenAI
 
-    return OpenAI(place, **settings)
+    return OpenAI
 
 
-_OPENERS = {"ollama": _open_ollama, "gguf": _open_gguf, "openai": _open_openai}
+_KINDS: dict[str, Callable[[], Any]] = {"ollama": _ollama, "gguf": _gguf, "openai": _openai}

@@ -21,6 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from azent.arguments import flag, place
 from azent.errors import NotRecorded, UsageError
 from azent.messages import Call, Delta, End, Request, Usage
 from azent.wording import reason_of
@@ -46,8 +47,8 @@ class Cached:
         from azent.models import open_model
 
         self.model = open_model(model)
-        self.path = Path(path)
-        self.strict = strict
+        self.path = place("path", path)
+        self.strict = flag("strict", strict)
         self.name = self.model.name
         self.num_ctx = self.model.num_ctx
         self.retries: int = getattr(self.model, "retries", 0)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from azent.arguments import named, place, whole
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout, ReplyBroken
 from azent.messages import Delta, End, Request, Usage
 from azent.models import fetch
@@ -42,10 +43,10 @@ class Embedded:
         num_ctx: int = NUM_CTX,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.source = str(source)
+        self.source = str(place("source", source))
         self.name = self.source if self.source in fetch.MODELS else Path(source).stem
-        self.num_ctx: int | None = num_ctx
-        self.options = {**DEFAULTS, **(options or {})}
+        self.num_ctx: int | None = whole("num_ctx", num_ctx, 1)
+        self.options = {**DEFAULTS, **named("options", options)}
         self._turn = threading.Lock()
         self._server: Any = None
 

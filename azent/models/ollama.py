@@ -17,8 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from azent import settings
+from azent.arguments import named, seconds, sendable, text, whole
 from azent.errors import ModelNotFound, ReplyBroken
 from azent.messages import Call, Delta, End, Request, Spec, Usage
+from azent.models.checks import headers_of, kept_alive, seconds_or_none, tokens, verified
 from azent.models.limit import Limit
 from azent.models.patience import Patience, apatiently, patiently
 from azent.models.trouble import Server, translated
@@ -70,20 +72,20 @@ class Ollama:
         verify: bool | str | ssl.SSLContext = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.name = name
-        self.host = settings.ollama_host(host)
-        self.num_ctx: int | None = num_ctx
-        self.keep_alive = keep_alive
-        self.retries = retries
-        self.retry_wait = retry_wait
-        self.connect_timeout = connect_timeout
-        self.first_token = first_token
-        self.reply_timeout = reply_timeout
-        self.verify = verify
-        self.options = {**DEFAULTS, **(options or {})}
+        self.name = sendable("the model's name", text("name", name))
+        self.host = settings.ollama_host(None if host is None else text("host", host))
+        self.num_ctx: int | None = tokens(num_ctx)
+        self.keep_alive = kept_alive(keep_alive)
+        self.retries = whole("retries", retries, 0)
+        self.retry_wait = seconds("retry_wait", retry_wait)
+        self.connect_timeout = seconds("connect_timeout", connect_timeout)
+        self.first_token = seconds("first_token", first_token)
+        self.reply_timeout = seconds_or_none("reply_timeout", reply_timeout)
+        self.verify = verified(verify)
+        self.options = {**DEFAULTS, **named("options", options)}
         self._context: int | None = None
         login = settings.ollama_login(host)
-        self._headers = {**basic(login), **(headers or {})}
+        self._headers = {**basic(login), **headers_of(headers)}
         self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from azent import settings
+from azent.arguments import named, seconds, text, whole
 from azent.errors import ModelError, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Problem, Request, Usage
+from azent.models.checks import headers_of, seconds_or_none, tokens, verified
 from azent.models.limit import Limit
 from azent.models.patience import Patience, apatiently, patiently
 from azent.models.trouble import Server, translated_openai
@@ -71,18 +73,19 @@ class OpenAI:
         verify: bool | str | ssl.SSLContext = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.url, self.name, login = _parsed(address)
-        self.num_ctx = num_ctx
-        self.retries = retries
-        self.retry_wait = retry_wait
-        self.connect_timeout = connect_timeout
-        self.first_token = first_token
-        self.reply_timeout = reply_timeout
-        self.verify = verify
-        self.options = {**DEFAULTS, **(options or {})}
-        key = api_key or (None if login else settings.api_key())
+        given = None if api_key is None else text("api_key", api_key)
+        self.url, self.name, login = _parsed(text("address", address))
+        self.num_ctx = None if num_ctx is None else tokens(num_ctx)
+        self.retries = whole("retries", retries, 0)
+        self.retry_wait = seconds("retry_wait", retry_wait)
+        self.connect_timeout = seconds("connect_timeout", connect_timeout)
+        self.first_token = seconds("first_token", first_token)
+        self.reply_timeout = seconds_or_none("reply_timeout", reply_timeout)
+        self.verify = verified(verify)
+        self.options = {**DEFAULTS, **named("options", options)}
+        key = given or (None if login else settings.api_key())
         bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        self._headers = {**basic(login), **bearer, **(headers or {})}
+        self._headers = {**basic(login), **bearer, **headers_of(headers)}
         self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:
@@ -212,10 +215,10 @@ class _Reading:
         for choice in part.choices:
             self._reason = choice.finish_reason or self._reason
             self._take_calls(choice.delta)
-            text, thinking = choice.delta.content or "", _thinking(choice.delta)
-            if text or thinking:
+            words, thinking = choice.delta.content or "", _thinking(choice.delta)
+            if words or thinking:
                 self.began = True
-                yield Delta(text, thinking)
+                yield Delta(words, thinking)
 
     def end(self) -> Iterator[Delta | End]:
         """The calls that the server read, which come in pieces of text, and the end."""

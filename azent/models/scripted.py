@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
+from azent.arguments import seconds, text, whole
 from azent.errors import ModelError, ModelTimeout, UsageError
 from azent.messages import Delta, End, Request, Usage
 
@@ -29,9 +30,9 @@ class Scripted:
             if isinstance(reply, Mapping) or not isinstance(reply, Iterable | Exception):
                 hint = "Give a text, an exception, or a list of pieces."
                 raise UsageError(f"{reply!r} is no reply of a script", hint)
-        self.name = name
-        self.num_ctx = num_ctx
-        self.pause = pause
+        self.name = text("name", name)
+        self.num_ctx = None if num_ctx is None else whole("num_ctx", num_ctx, 1)
+        self.pause = seconds("pause", pause)
         self.heard: list[Request] = []
         self._replies = list(replies)
         self._lock = threading.Lock()
@@ -41,7 +42,8 @@ class Scripted:
         with self._lock:
             self.heard.append(request)
             if len(self.heard) > len(self._replies):
-                raise ModelError(f"the script has no reply for request {len(self.heard)}")
+                hint = "Give the script a reply for each request."
+                raise ModelError(f"the script has no reply for request {len(self.heard)}", hint)
             reply = self._replies[len(self.heard) - 1]
         self._think(request.timeout)
         if isinstance(reply, Exception):

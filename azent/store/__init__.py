@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from azent import settings
+from azent.arguments import place, seconds, whole
 from azent.errors import SessionError
 from azent.log import turns
 from azent.messages import Call, Log
@@ -71,8 +72,9 @@ class Store:
     """
 
     def __init__(self, path: str | Path | None = None, *, wait: float = BUSY_SECONDS) -> None:
-        self.wait = wait
-        self.path = Path(path) if path is not None else settings.data_folder() / "sessions.db"
+        self.wait = seconds("wait", wait)
+        own = settings.data_folder() / "sessions.db"
+        self.path = own if path is None else place("path", path)
 
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
@@ -108,7 +110,8 @@ class Store:
             if number_of(database, new) is not None:
                 hint = "Take another name, or delete that one first."
                 raise SessionError(f"there is a conversation {new!r} already", hint)
-            kept = _first(log_of(database, number), turn_count)
+            most = None if turn_count is None else whole("turn_count", turn_count, 0)
+            kept = _first(log_of(database, number), most)
             _write(database, make(database, new), kept, begun_of(database, number))
         return kept
 
@@ -116,7 +119,7 @@ class Store:
         """Take the last turns back; what is left is returned."""
         with self._changing(name) as (database, number):
             log, begun = log_of(database, number), begun_of(database, number)
-            kept = _first(log, max(0, len(turns(log)) - turn_count))
+            kept = _first(log, max(0, len(turns(log)) - whole("turn_count", turn_count, 0)))
             clear(database, number)
             _write(database, number, kept, begun)
         return kept

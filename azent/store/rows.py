@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from azent.arguments import sendable
+from azent.arguments import sendable, text
 from azent.errors import SessionError, UsageError
 from azent.messages import Log, Reply, from_json, to_json
 
@@ -41,7 +41,7 @@ def listed(database: sqlite3.Connection) -> list[Listed]:
 
 def number_of(database: sqlite3.Connection, name: str) -> int | None:
     """The number of the conversation of a name, or None. Raises UsageError for stray bytes."""
-    wanted = (sendable("the conversation's name", name),)
+    wanted = (sendable("the conversation's name", text("the conversation's name", name)),)
     row = database.execute("SELECT id FROM sessions WHERE name = ?", wanted).fetchone()
     return int(row[0]) if row else None
 

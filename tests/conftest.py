@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from azent import settings
@@ -23,7 +24,14 @@ DEAD_SERVER = "http://127.0.0.1:9"
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C be heard by what tests start, also where we run in a shell's background."""
+    """Let Ctrl-C be heard by what tests start, also where we run in a shell's background.
+
+    And let Hypothesis judge what is done, not how long it takes beside other programs.
+    """
+    too_slow = [hypothesis.HealthCheck.too_slow]
+    patient = {"deadline": None, "suppress_health_check": too_slow}
+    hypothesis.settings.register_profile("patient", hypothesis.settings(), **patient)
+    hypothesis.settings.load_profile("patient")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

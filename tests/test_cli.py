@@ -292,7 +292,7 @@ def test_a_table_has_columns_where_they_fit() -> None:
         "a longer name  20 GB",
     ]
     assert list(table(("model", "size"), rows, 10)) == [
-        *("北京", "  size 1", "  GB", "a longer name", "  size 20", "  GB"),
+        *("北京", "  size 1 GB", "a longer name", "  size 20 GB"),
     ]
 
 

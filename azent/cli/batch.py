@@ -14,6 +14,7 @@ import typer
 from azent.cli import options
 from azent.cli.build import agent_from, functions_from, need, settings_from
 from azent.cli.polite import polite, say
+from azent.cli.region import is_live
 from azent.cli.together import check_of_use
 from azent.errors import ModelUnreachable, UsageError
 
@@ -199,7 +200,7 @@ def _run(
     from azent.batch.run import Watch, nobody, run_batch
     from azent.cli.batch_report import Report, count_lines
 
-    report = Report(count_lines(questions), live=sys.stderr.isatty())
+    report = Report(count_lines(questions), live=is_live(sys.stderr))
     watch: Watch = nobody if quiet else report
     with closing(report), report.prints_shown():
         return run_batch(questions, output, lanes, **settings, watch=watch)

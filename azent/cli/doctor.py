@@ -15,8 +15,9 @@ import typer
 from azent.cli import options
 from azent.cli.build import model_from, settings_from
 from azent.cli.polite import polite
-from azent.cli.printed import print_json, print_text
+from azent.cli.printed import print_json
 from azent.cli.streams import answers
+from azent.cli.table import print_wrapped
 from azent.cli.visible import encodable
 from azent.errors import AzentError
 
@@ -203,6 +204,6 @@ def _timings(usage: Usage) -> str:
 
 def _print(finding: Finding) -> None:
     mark = encodable(MARKS[finding.level], answers().encoding)
-    print_text(f"{mark} {finding.what}: {finding.found}")
+    print_wrapped(f"{finding.what}: {finding.found}", first=f"{mark} ")
     if finding.todo:
-        print_text(f"    {finding.todo}")
+        print_wrapped(finding.todo, first="    ", indent="    ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from azent.cli.build import functions_from, model_from, prompts_from, settings_f
 from azent.cli.figures import print_figures
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
+from azent.cli.region import is_live
 from azent.errors import UsageError
 from azent.wording import counted, reason_of
 
@@ -185,7 +187,8 @@ def _progress(total: int) -> Iterator[Any]:
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     right = 0
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    hidden = not is_live(sys.stderr)
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bars:
         task = bars.add_task("asking", total=total)
 
         def show(outcome: Outcome) -> None:

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from azent.cli.streams import answers
-from azent.cli.visible import visible
+from azent.cli.table import print_table
 
 if TYPE_CHECKING:
     from azent.evaluate import Row, Share
 
-PIPE_WIDTH = 200
-
 
 def print_figures(rows: Sequence[Row]) -> None:
     """Print the table, as wide as it has to be where it is not for a terminal."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", overflow="fold")
-    for row in rows:
-        table.add_column(visible(f"{row.model}\n{row.prompts}"), overflow="fold")
-    for name, figures in _figures(rows):
-        table.add_row(visible(name), *figures)
-    screen = Console(file=answers(), highlight=False, markup=False)
-    screen.width = screen.width if screen.is_terminal else PIPE_WIDTH
-    screen.print(table)
+    headings = ("figure", *(f"{row.model} {row.prompts}" for row in rows))
+    print_table(headings, [(name, *figures) for name, figures in _figures(rows)])
 
 
 def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:

@@ -1,8 +1,8 @@
 """Where the lines of a chat come from: a person's keyboard, or a pipe.
 
 On a terminal prompt_toolkit reads them: arrow keys bring back earlier ones, pasted text may have
-many lines, and Alt-Enter begins another. Elsewhere each line is one question; one that ends in a
-backslash goes on in the next.
+many lines, and Alt-Enter begins another. Elsewhere, as on a dumb terminal, each line is one
+question; one that ends in a backslash goes on in the next.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from azent import settings
+from azent.cli.region import is_dumb
 from azent.cli.visible import encodable
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 NextLine = Callable[[], str]
 HISTORY = "chat-history"
+MARK = "›"
 
 
 def at_keyboard() -> bool:
@@ -30,7 +32,7 @@ def at_keyboard() -> bool:
 def lines_from_user(commands: Sequence[str]) -> NextLine:
     """A function that waits for the next line. It raises EOFError when there are no more."""
     if at_keyboard():
-        return _from_keyboard(commands)
+        return _from_dumb_terminal if is_dumb() else _from_keyboard(commands)
     return _from_pipe
 
 
@@ -42,12 +44,17 @@ def _from_pipe() -> str:
     return f"{line[:-1]}\n{_from_pipe()}" if line.endswith("\\") else line
 
 
+def _from_dumb_terminal() -> str:
+    print(f"{encodable(MARK, sys.stderr.encoding)} ", end="", file=sys.stderr, flush=True)
+    return _from_pipe()
+
+
 def _from_keyboard(commands: Sequence[str]) -> NextLine:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.output import create_output
 
-    mark = encodable("›", sys.stderr.encoding)
+    mark = encodable(MARK, sys.stderr.encoding)
     session: PromptSession[str] = PromptSession(
         f"{mark} ",
         prompt_continuation="  ",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from azent.cli.region import is_live
 from azent.models.catalogue import Pulling
 from azent.models.fetch import MODELS, model_file, path_of
 
@@ -38,5 +40,5 @@ def _bar() -> Progress:
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    hidden = not is_live(sys.stderr)
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden)

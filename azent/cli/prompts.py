@@ -14,6 +14,7 @@ from azent import settings
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
+from azent.cli.table import print_wrapped
 from azent.errors import PromptError, UsageError
 from azent.wording import counted
 
@@ -56,7 +57,7 @@ def list_sets(
     for name, at in _folders().items():
         mark, about = "*" if at == taken else " ", found[name]
         said = f"broken: {about['broken']}" if "broken" in about else about.get("description", "")
-        print_text(f"{mark} {name:{width}}  {said}  [{at}]")
+        print_wrapped(f"{name:{width}}  {said}  [{at}]", first=f"{mark} ", indent=" " * 4)
 
 
 @app.command("show", short_help="Print a set's settings and texts.")

@@ -16,8 +16,18 @@ FRAMES_PER_SECOND = 8
 
 
 def is_live(stream: TextIO) -> bool:
-    """Can what stands on the stream be drawn anew? Not in files, pipes and dumb terminals."""
-    return stream.isatty() and (os.name == "nt" or variable("TERM") not in ("dumb", "unknown"))
+    """Can what stands on the stream be drawn anew, and is it wanted?
+
+    Not in files, pipes and dumb terminals, nor where NO_COLOR asks for text alone. And not where a
+    code page lacks characters: those that stand for them take more room than was reckoned with.
+    """
+    draws = stream.isatty() and not is_dumb() and (stream.encoding or "").lower().startswith("utf")
+    return draws and not variable("NO_COLOR")
+
+
+def is_dumb() -> bool:
+    """Does the terminal know nothing but text?"""
+    return os.name != "nt" and variable("TERM") in ("dumb", "unknown")
 
 
 def console_of(stream: TextIO) -> Console:

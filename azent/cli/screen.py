@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-PLAIN_FRAMES = "|/-\\"
 
 
 class Screen(Protocol):
@@ -76,7 +75,6 @@ class LiveScreen:
     is_live = True
 
     def __init__(self, stream: TextIO) -> None:
-        self._encoding = stream.encoding
         self._console = console_of(stream)
         self._region = Region(self._console)
 
@@ -89,7 +87,6 @@ class LiveScreen:
         """Print a line above what is waited for, which goes on."""
         from rich.text import Text
 
-        mark = encodable(mark, self._encoding)
         width = max(self._console.width - len(mark) - 1, 1)
         parts = [part.plain.rstrip() for part in Text(visible(text)).wrap(self._console, width)]
         hanging = f"\n{' ' * (len(mark) + 1)}".join(parts)
@@ -110,6 +107,5 @@ class LiveScreen:
     def _waiting(self, words: str) -> Text:
         from rich.text import Text
 
-        frames = FRAMES if encodable(FRAMES, self._encoding) == FRAMES else PLAIN_FRAMES
-        frame = frames[int(time.monotonic() * FRAMES_PER_SECOND) % len(frames)]
+        frame = FRAMES[int(time.monotonic() * FRAMES_PER_SECOND) % len(FRAMES)]
         return Text(f"{frame} {visible(words)}", "dim", no_wrap=True, overflow="ellipsis")

@@ -11,6 +11,7 @@ import typer
 
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
+from azent.cli.table import print_wrapped
 from azent.cli.visible import visible
 from azent.errors import UsageError
 from azent.wording import counted
@@ -52,7 +53,7 @@ def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
         used = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
         question = " ".join(each.question.split())[:QUESTION_WIDTH]
         turns = counted(each.turns, "turn")
-        print_text(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
+        print_wrapped(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
 
 
 @app.command("show", short_help="Show a conversation.")

@@ -9,6 +9,7 @@ import typer
 
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
+from azent.cli.table import print_wrapped
 from azent.errors import SchemaError, UsageError
 
 app = typer.Typer(
@@ -32,7 +33,7 @@ def list_tools(source: Source, as_json: AsJson = False) -> None:
         print_json([spec["name"] for spec in box.specs.values()])
         return
     for line in tool_lines(box.specs.values()):
-        print_text(line)
+        print_wrapped(line)
 
 
 @app.command(
@@ -76,7 +77,7 @@ def check_tools(
     else:
         for found in findings:
             where = f"{found.tool}.{found.parameter}" if found.parameter else found.tool
-            print_text(f"{found.severity}: {where}: {found.message} [{found.rule}]")
+            print_wrapped(f"{found.severity}: {where}: {found.message} [{found.rule}]")
         say("nothing to mend" if not findings else "")
     if any(strict or found.severity == "error" for found in findings):
         raise typer.Exit(FAULTY)

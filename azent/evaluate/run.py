@@ -123,4 +123,5 @@ def _outcome(line: str, place: str) -> Outcome:
         usage = Usage(**given.pop("usage"))
         return Outcome(**{**given, "calls": tuple(given["calls"]), "usage": usage})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CasesError(f"{place}: this is no outcome of `azent eval`: {error!r}") from error
+        hint = "Name another file, or one that `azent eval -o` wrote."
+        raise CasesError(f"{place}: this is no outcome of `azent eval`", hint) from error

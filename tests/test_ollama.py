@@ -15,7 +15,9 @@ import pytest
 import trustme
 
 import azent
+from azent.errors import ModelUnreachable
 from azent.messages import Call, Delta, End, Request
+from azent.models.ollama import Ollama
 from tests.scripted_ollama import Fail, HangUp, Item, Lines, Say, ScriptedOllama
 
 ASK = Request(({"role": "user", "content": "Hello"},))
@@ -237,6 +239,16 @@ def test_leaving_the_events_closes_the_connection() -> None:
 
 
 # ---- where and how it connects -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"), [("m", "0" * 64), ("m:latest", "0" * 64), ("other", "")]
+)
+def test_the_digest_is_that_of_the_model_of_the_name(name: str, digest: str) -> None:
+    with ScriptedOllama("", models=["more:8b", "m:latest"]) as server:
+        assert Ollama(name, host=server.url).digest() == digest
+    with pytest.raises(ModelUnreachable):
+        Ollama(name, host=server.url).digest()
 
 
 def test_headers_and_logins_are_sent_and_never_shown(pieces: Any) -> None:

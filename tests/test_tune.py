@@ -125,13 +125,16 @@ def test_the_same_is_not_asked_twice(tmp_path: Path, sets: list[PromptSet]) -> N
 def test_a_search_that_was_left_goes_on(tmp_path: Path, sets: list[PromptSet], stop: int) -> None:
     whole, file = tmp_path / "whole.jsonl", tmp_path / "left.jsonl"
     expected = tuned(Swayed(), tmp_path, sets, file=whole)
+    left = Swayed(stop)
     with pytest.raises(KeyboardInterrupt):
-        tuned(Swayed(stop), tmp_path, sets, file=file)
+        tuned(left, tmp_path, sets, file=file)
     kept = read_outcomes(file) if file.exists() else []
-    again = tuned(Swayed(), tmp_path, sets, file=file)
+    model = Swayed()
+    again = tuned(model, tmp_path, sets, file=file)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert len(lines) == len(read_outcomes(file)) == len(read_outcomes(whole)) > len(kept)
     assert evidence(again, ABOUT) == evidence(expected, ABOUT)
+    assert not {*left.requests[:-1]} & {*model.requests}
     model = Swayed()
     tuned(model, tmp_path, sets, file=file)
     assert model.heard == []
@@ -451,15 +454,18 @@ def test_a_command_that_was_ended_goes_on(
     while len(server.requests) < 30 and ended.poll() is None:
         time.sleep(0.005)
     ended.send_signal(end)
-    told = ended.communicate(timeout=60)[1]
+    told = ended.communicate(timeout=240)[1]
     assert ended.returncode == code
     if end == signal.SIGINT:
         assert "what was asked is kept in left.jsonl; the same command goes on" in told
     assert not Path("prompts").exists()
-    kept = read_outcomes(Path("left.jsonl"))
+    kept, asked = read_outcomes(Path("left.jsonl")), len(server.requests)
     assert kept
-    for name in ("left.jsonl", "whole.jsonl"):
-        assert command(name).communicate(timeout=60)
+    assert command("left.jsonl").communicate(timeout=240)
+    bodies = Counter(json.dumps(each.body) for each in server.requests)
+    assert len(server.requests) > asked
+    assert sum(count - 1 for count in bodies.values()) <= 1  # what was on its way
+    assert command("whole.jsonl").communicate(timeout=240)
     left, whole = (read_outcomes(Path(name)) for name in ("left.jsonl", "whole.jsonl"))
     assert len(Path("left.jsonl").read_text().splitlines()) == len(left)
     assert {each.key for each in left} == {each.key for each in whole}

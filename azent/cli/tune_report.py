@@ -126,8 +126,8 @@ def show(tuned: Tuned, about: About, written: PromptSet, as_json: bool) -> None:
         folder = {"folder": str(written.folder), "taken": taken.name == written.name}
         print_json({**folder, **evidence(tuned, about)})
         return
-    spent = counted(tuned.found.spent, "case")
-    print_text(f"{counted(len(tuned.found.tried), 'prompt set')} tried, {spent} asked:")
+    sets, cases = len(tuned.found.tried), tuned.found.spent
+    print_text(f"tried {counted(sets, 'prompt set')} on {counted(cases, 'case')} in all:")
     for score in tuned.found.tried[:SHOWN]:
         print_text(f"  {figures(score)}")
     print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")

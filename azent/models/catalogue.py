@@ -50,16 +50,6 @@ def installed(host: str | None = None) -> tuple[Installed, ...]:
         return tuple(_described(client, each) for each in _listed(client))
 
 
-def digest(name: str, host: str | None = None) -> str:
-    """What tells a server's model from another of its name, "" where the server does not have it.
-
-    Raises ModelUnreachable, ModelRefused.
-    """
-    with _client(host) as client:
-        found = [each.digest for each in _listed(client) if each.model in (name, f"{name}:latest")]
-    return found[0] or "" if found else ""
-
-
 def loaded(host: str | None = None) -> list[str]:
     """The names of the models in a server's memory. Raises ModelUnreachable, ModelRefused."""
     with _client(host) as client:

@@ -113,6 +113,23 @@ class Ollama:
         most = [int(value) for name, value in facts.items() if name.endswith(".context_length")]
         return min([*most, self.num_ctx or NUM_CTX])
 
+    def digest(self) -> str:
+        """What tells the model's weights from others of its name; "" where the server has none.
+
+        Raises ModelError's kinds.
+        """
+        import httpx
+        import ollama
+
+        timeout = httpx.Timeout(SHOW_SECONDS, connect=self.connect_timeout)
+        with (
+            self._plain_errors(_Reading(self.name), Limit(None)),
+            ollama.Client(self.host, **self.transport(), timeout=timeout) as client,
+        ):
+            names = (self.name, f"{self.name}:latest")
+            found = [each.digest for each in client.list().models if each.model in names]
+        return found[0] or "" if found else ""
+
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
         limit = self._limit(request)

@@ -1,32 +1,50 @@
-"""A model that is asked the same thing once: many candidates differ only in what needs no model."""
+"""A model that is asked the same thing once: many candidates differ only in what needs no model.
+
+Its replies are kept beside the outcomes, so that a search that goes on asks nothing again either.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from azent.messages import Delta, End, Request
 from azent.models import Model
+from azent.models.cached import Cached
+
+REPLIES = ".replies.db"
 
 
-class Once:
-    """A model whose replies are remembered for as long as this lives; only those that are whole."""
+@contextmanager
+def asked_once(model: Model, digest: str, file: Path | None) -> Iterator[Model]:
+    """The model with its replies kept beside a file, or as long as this lasts where there is none.
 
-    def __init__(self, model: Model) -> None:
+    A model whose replies are kept already is taken as it is.
+    """
+    if isinstance(model, Cached):
+        yield model
+    elif file:
+        yield Cached(Weighed(model, digest), file.parent / f"{file.stem}{REPLIES}")
+    else:
+        with TemporaryDirectory(prefix="azent-tune-") as folder:
+            yield Cached(Weighed(model, digest), Path(folder, REPLIES))
+
+
+class Weighed:
+    """A model whose replies are told from those of other weights, and other contexts, of its name.
+
+    What `Cached` goes by are name and options, so they stand among these.
+    """
+
+    def __init__(self, model: Model, digest: str) -> None:
         self.name = model.name
         self.num_ctx = model.num_ctx
+        known = getattr(model, "options", {})
+        self.options = {**known, "num_ctx": model.num_ctx, "digest": digest}
         self._model = model
-        self._heard: dict[str, tuple[Delta | End, ...]] = {}
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
-        """The pieces of the reply, those of before where the same was asked before."""
-        said = [request.messages, request.format, request.tools, dict(request.options)]
-        key = json.dumps(said, default=str)
-        if key in self._heard:
-            yield from self._heard[key]
-            return
-        pieces = []
-        for piece in self._model.stream(request):
-            pieces.append(piece)
-            yield piece
-        self._heard[key] = tuple(pieces)
+        """The pieces of the model's reply."""
+        return self._model.stream(request)

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from azent.errors import UsageError
+from azent.errors import ModelRefused, UsageError
 from azent.evaluate import (
     Arm,
     Case,
@@ -28,13 +28,13 @@ from azent.evaluate import (
     stamp,
     verdicts,
 )
-from azent.models import Model, catalogue, open_model
+from azent.models import Model, open_model
 from azent.models.cached import Cached
 from azent.models.ollama import Ollama
 from azent.prompt import PromptSet
 from azent.tune.board import Mark
 from azent.tune.given import Halves, bases_for, check_halves
-from azent.tune.once import Once
+from azent.tune.once import asked_once
 from azent.tune.rungs import first_rung
 from azent.tune.search import Ask, Found, Search, Standing, Terms, in_order, search
 from azent.tune.space import Candidate, first_field, neighbours
@@ -113,9 +113,10 @@ def tune(
     _check(halves, bases, budget)
     digest = _digest(opened)
     to_search, aside = (_stamped(each, opened, digest) for each in (halves.search, halves.aside))
-    asker = _Asker(Once(opened), file, jobs, watch)
-    found = _carried_out(search(_terms(to_search, bases, budget, seed)), asker)
-    start, winner = asker.judged(bases[0], found.winner.prompts, aside)
+    with asked_once(opened, digest, file) as once:
+        asker = _Asker(once, file, jobs, watch)
+        found = _carried_out(search(_terms(to_search, bases, budget, seed)), asker)
+        start, winner = asker.judged(bases[0], found.winner.prompts, aside)
     return Tuned(opened.name, digest, halves, found, start, winner)
 
 
@@ -140,12 +141,16 @@ def _terms(cases: Sequence[Case], bases: Sequence[PromptSet], budget: int, seed:
 
 def _digest(model: Model) -> str:
     """What names the weights of an Ollama server's model; "" for others, or if nobody is asked."""
-    if getattr(model, "strict", False) or not isinstance(_asked_of(model), Ollama):
+    asked = _asked_of(model)
+    if getattr(model, "strict", False) or not isinstance(asked, Ollama):
         return ""
-    return catalogue.digest(model.name, getattr(_asked_of(model), "host", None))
+    try:
+        return asked.digest()
+    except ModelRefused:
+        return ""  # a server behind something that lets nothing but chats through
 
 
-def _asked_of(model: Model) -> object:
+def _asked_of(model: Model) -> Model:
     """The model itself, where its replies are kept in a file."""
     return model.model if isinstance(model, Cached) else model
 

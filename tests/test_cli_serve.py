@@ -56,7 +56,12 @@ def running(*arguments: str, **more: str) -> Iterator[tuple[str, subprocess.Pope
 def ran(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     command = [*AZENT, *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=environment(**more)
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment(**more),
     )
 
 
@@ -124,6 +129,12 @@ def test_a_file_of_tools_over_standard_input_and_output() -> None:
     target = mcp.StdioServerParameters(command=python, args=command, env={"PYTHONPATH": str(ROOT)})
     names, text = asyncio.run(sum_by(mcp.Client(target)))
     assert (names, text) == (["add", "launch", "die_once"], "5")
+
+
+def test_it_ends_with_its_client() -> None:
+    served = ran("mcp", "--tools", TOOLS)
+    assert (served.returncode, served.stdout) == (0, "")
+    assert "Traceback" not in served.stderr
 
 
 def test_a_file_of_tools_over_http(tmp_path: Path) -> None:

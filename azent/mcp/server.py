@@ -36,7 +36,12 @@ def serve_stdio(
 
     `allow_all` also runs what a person must confirm. `output` takes the place of standard output.
     """
-    asyncio.run(_serve_stdio(mcp_server(toolbox, allow_all=allow_all), output))
+    wire = TextIOWrapper(output, "utf-8") if output else None
+    try:
+        asyncio.run(_serve_stdio(mcp_server(toolbox, allow_all=allow_all), wire))
+    finally:
+        if wire:
+            wire.detach()  # what was lent is given back open
 
 
 def http_app(toolbox: Toolbox, *, allow_all: bool = False, guarded: bool = False) -> ASGIApp:
@@ -49,9 +54,9 @@ def http_app(toolbox: Toolbox, *, allow_all: bool = False, guarded: bool = False
     return server.streamable_http_app(transport_security=off if guarded else None)
 
 
-async def _serve_stdio(server: Server[Any], output: BinaryIO | None) -> None:
-    wire = anyio.wrap_file(TextIOWrapper(output, "utf-8")) if output else None
-    async with stdio_server(stdout=wire) as (reading, writing):
+async def _serve_stdio(server: Server[Any], wire: TextIOWrapper | None) -> None:
+    stdout = anyio.wrap_file(wire) if wire else None
+    async with stdio_server(stdout=stdout) as (reading, writing):
         with redirect_stdout(sys.stderr):  # what tools print must not wait for the wire's return
             await server.run(reading, writing, server.create_initialization_options())
 

@@ -16,19 +16,21 @@ from dataclasses import dataclass, replace
 from azent.log import replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Question, Reply, Specs
 from azent.prompt import PromptSet, WordRules
-from azent.words import is_foreign, nearness, subject, wanted
+from azent.words import in_order, is_foreign, nearness, subject, wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a decision may be: calls to these functions, so many at least and at most.
 
+    `pressed` is how many the model has to write, of which those that add nothing are left out.
     `shared` is how many words the question shares with the nearest function, where they count.
     """
 
     specs: Specs
     least: int = 0
     most: int | None = None
+    pressed: int = 0
     shared: int | None = None
 
 
@@ -42,7 +44,8 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
         if chosen is not None:
             scope = replace(scope, specs={n: s for n, s in scope.specs.items() if n in chosen})
     things = listed(turn)
-    return replace(scope, least=len(things), most=len(things)) if things else scope
+    number = len(things)
+    return replace(scope, least=number, most=number, pressed=number) if things else scope
 
 
 def listed(turn: Log) -> tuple[str, ...]:
@@ -93,8 +96,13 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
             questions[-1], near.scores, rules.joins, rules.mentioned, strict=rules.strict
         )
         least, most = count.least if count.least > 1 else least, count.most
-    left = _nearest(near.scores, rules, several=least > 1)
-    return Scope({name: specs[name] for name in specs if name in left}, least, most, near.shared)
+    several = least > 1
+    left = _nearest(near.scores, rules, several=several)
+    offered = {name: specs[name] for name in specs if name in left}
+    if several:  # a small model calls them in the order in which it is shown them
+        offered = {name: specs[name] for name in in_order(questions[-1], offered)}
+    pressed = max(least, rules.pressed) if several else least
+    return Scope(offered, least, most, pressed, near.shared)
 
 
 def _nearest(scores: Mapping[str, float], rules: WordRules, *, several: bool) -> set[str]:

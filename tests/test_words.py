@@ -246,6 +246,11 @@ def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool)
         ({"city": "Oslo", "days": 3.0}, [{"city": "Oslo", "days": 3}], "Oslo, 3 days", False),
         ({"in": ["Oslo", {"and": "Rome"}]}, [{"city": "Oslo"}], "Oslo or Rome", True),
         ({"loud": True, "none": None, "empty": ""}, [], "true", False),
+        # Said as a part of another word or figure is not said.
+        ({"mass": 0}, [{"mass": 10}], "10 kg and 20 kg", False),
+        ({"mass": 20}, [{"mass": 10}], "10 kg and 20 kg", True),
+        ({"place": "Canada"}, [{"place": "the forests of Canada"}], "forests of Canada", False),
+        ({"place": "Chicago, IL"}, [{"place": "Boston, MA"}], "Boston and Chicago", True),
     ],
 )
 def test_a_further_call_brings_news(
@@ -260,11 +265,62 @@ def test_half_of_the_inputs_may_be_enough() -> None:
         assert grounded({"a": "Oslo", "b": "Rome"}, required, "Oslo", share) is held
 
 
-def test_optional_inputs_that_were_not_said_are_left_out() -> None:
-    full = {"city": "Paris", "days": 3, "loud": True, "tags": [], "more": 1}
-    kept = without_invented(full, PARAMETERS, "Weather in Oslo for 5 days")
-    assert kept == {"city": "Paris", "loud": True, "more": 1}
-    assert without_invented({"days": 5}, PARAMETERS, "for 5 days") == {"days": 5}
+def optional(schema: dict[str, Any], name: str = "p") -> dict[str, Any]:
+    return {"properties": {name: schema}, "required": []}
+
+
+SWITCH = {"type": "boolean"}
+WORDED_SWITCH = {"type": "string", "enum": ["True", "False", "dontcare"]}
+CODES = {"type": "integer", "description": "Kind of work. For example, 1 for cleaning, 2: ironing"}
+UNIT = {"type": "string", "default": "celsius"}
+BODY = {
+    "type": "object",
+    "properties": {"mode": {"type": "string"}, "swing": SWITCH, "id": {"type": "string"}},
+    "required": ["id"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "value", "text", "left"),
+    [
+        ("days", {"type": "integer"}, 5, "for 5 days", 5),
+        ("days", {"type": "integer"}, 3, "for 5 days", None),
+        ("tags", {"type": "array"}, [], "no tags", None),
+        ("unknown", None, 1, "anything", 1),
+        # A switch has no value that could be said: what it is for is spoken of.
+        ("include_hidden", SWITCH, True, "all files", None),
+        ("include_hidden", SWITCH, True, "all files, hidden ones too", True),
+        ("has_garage", SWITCH, False, "there is no need for a garage", False),
+        ("has_laundry_service", WORDED_SWITCH, "True", "with laundry service", "True"),
+        ("has_laundry_service", WORDED_SWITCH, "True", "with a garden", None),
+        ("fast", {**SWITCH, "description": "whether speed matters"}, True, "at full speed", True),
+        # What was said stays, also where it is what would be taken anyway.
+        ("unit", UNIT, "celsius", "Weather in Oslo", None),
+        ("unit", UNIT, "celsius", "Weather in Oslo in Celsius", "celsius"),
+        # An article is no number, but before a time.
+        ("count", {"type": "integer"}, 1, "book a room at 10 a.m.", None),
+        ("hours", {"type": "integer"}, 1, "in an hour", 1),
+        # A number may stand for what its description says.
+        ("kind", CODES, 2, "an ironing service", 2),
+        ("kind", CODES, 1, "an ironing service", None),
+        ("kind", CODES, 3, "an ironing service", None),
+        # A choice is read as the words that it is made of.
+        ("mode", {"enum": ["AIR_DRY", "COOL"]}, "AIR_DRY", "the dry mode please", "AIR_DRY"),
+        # What stands inside an object is judged in the same way.
+        ("body", BODY, {"id": "7", "mode": "cool", "swing": True}, "cool it", {"id": "7", "mode": "cool"}),
+    ],
+)  # fmt: skip
+def test_optional_inputs_that_were_not_said_are_left_out(
+    name: str, schema: Any, value: Any, text: str, left: Any
+) -> None:
+    kept = without_invented({name: value}, optional(schema, name), text)
+    assert kept == ({} if left is None else {name: left})
+
+
+def test_what_a_code_stands_for_is_said() -> None:
+    required = {"properties": {"kind": CODES}, "required": ["kind"]}
+    assert grounded({"kind": 2}, required, "somebody for the ironing")
+    assert not grounded({"kind": 1}, required, "somebody for the ironing")
 
 
 # ---- what becomes of a decision ------------------------------------------------------------------

@@ -24,7 +24,8 @@ class WordRules:
     offered, 0 for all; only the nearest one, where it leads by `lead`. `joins`: from so many
     joining words on several calls are asked for, 0 for never: at least as many as there are
     functions that score `mentioned` times the best one; all that score `near` times the best are
-    offered. `strict`: joining words count only where there are three, or a strong one. `gate`: the
+    offered. `pressed`: where several are asked for, the model has to write so many, since a small
+    one stops at the least that it may write. `strict`: joining words count only where there are three, or a strong one. `gate`: the
     gate is asked only where so many words or fewer are shared, 0 for always. `grounded`: a call is
     not made unless all, or half, of its required inputs were said. `given`: optional inputs that
     were not said are left out. `news`: where joining words leave a doubt, a further call is not
@@ -38,6 +39,7 @@ class WordRules:
     joins: int = 0
     near: float = 0.2
     mentioned: float = 0.3
+    pressed: int = 0
     strict: bool = False
     gate: int = 0
     grounded: Literal["none", "half", "all"] = "none"

@@ -14,7 +14,7 @@ from azent.log import key_of, turn_of
 from azent.messages import Call, Log, Question, Reply
 from azent.prompt import WordRules
 from azent.request import Terms, choice_now
-from azent.scope import is_first
+from azent.scope import is_first, scope_of
 from azent.words import brings_news, grounded, is_foreign, is_sure, without_invented
 
 SHARES = {"none": 0.0, "half": 0.5, "all": 1.0}  # of the required inputs that have to be said
@@ -27,7 +27,7 @@ def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...
     said = _said(log, terms)
     held = [held for call in calls if (held := _held(call, said, terms)) is not None]
     once = _once(held, terms)
-    return _with_news(once, said) if _doubts(log, terms) else once
+    return _with_news(once, said, _sure(log, terms)) if terms.prompts.words.news else once
 
 
 def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
@@ -65,17 +65,24 @@ def _held(call: Call, said: str, terms: Terms) -> Call | None:
     return replace(call, tool_input=without_invented(call.tool_input, parameters, said))
 
 
-def _doubts(log: Log, terms: Terms) -> bool:
-    """Is it in doubt whether several things are asked for, and do the rules care?"""
-    return terms.prompts.words.news and not any(map(is_sure, _questions(turn_of(log))))
+def _sure(log: Log, terms: Terms) -> int:
+    """How many calls are asked for beyond doubt; the rest have to bring news."""
+    if not any(map(is_sure, _questions(turn_of(log)))):
+        return 1
+    return scope_of(log, terms.specs, terms.prompts, "auto").least
 
 
-def _with_news(calls: Sequence[Call], said: str) -> tuple[Call, ...]:
-    """The first call, and those that add to the ones before them."""
+def _with_news(calls: Sequence[Call], said: str, sure: int) -> tuple[Call, ...]:
+    """The first calls, and those that add to the ones before them."""
     kept: list[Call] = []
     for call in calls:
-        before = [other.tool_input for other in kept]
-        if call.problem or not before or brings_news(call.tool_input, before, said):
+        before = [other.tool_input for other in kept if other.tool == call.tool]
+        if (
+            call.problem
+            or len(kept) < sure
+            or not before
+            or brings_news(call.tool_input, before, said)
+        ):
             kept.append(call)
     return tuple(kept)
 

@@ -141,7 +141,7 @@ def _format(log: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
         scope.specs,
         choice_now(turn_of(log), terms),
         thought=terms.prompts.thought,
-        least=scope.least if terms.parallel else min(scope.least, 1),
+        least=scope.pressed if terms.parallel else min(scope.pressed, 1),
         most=scope.most if terms.parallel else 1,
     )
 

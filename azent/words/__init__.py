@@ -1,6 +1,7 @@
 """What the words of a question tell of the calls that it takes, before any model is asked. Pure.
 
     nearness(question, specs)    which functions it shares words with, and how strongly
+    in_order(question, specs)    functions in the order in which it speaks of them
     subject(questions, specs)    what a question is about that takes up the one before
     wanted(question, ...)        how many calls it asks for, by its joining words
     said(value, text)            whether a value can be found in a text
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from azent.words.follow import subject
 from azent.words.ground import brings_news, grounded, said, without_invented
-from azent.words.near import Near, nearness
+from azent.words.near import Near, in_order, nearness
 from azent.words.plain import is_foreign
 from azent.words.want import Wanted, is_sure, wanted
 
@@ -25,6 +26,7 @@ __all__ = [
     "Wanted",
     "brings_news",
     "grounded",
+    "in_order",
     "is_foreign",
     "is_sure",
     "nearness",

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from azent.words.plain import same
+from azent.words.plain import content_words, same
 
+WORD = re.compile(r"[^\W_]+")
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+DIGITS = re.compile(r"\d+")
 NUMBERS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30,
@@ -19,6 +21,14 @@ NUMBERS = {
     "day": 1, "month": 1,
 }  # fmt: skip
 # A number may stand in another unit: percent, thousands, minutes, hours, months, days.
+# An article is no number, but before a time: "in an hour".
+ARTICLE = re.compile(
+    r"\b[ap]\.m\b|\ban? (?!(?:minute|hour|day|night|week|month|year)\b)", re.IGNORECASE
+)
+# Words of a switch's description that tell nothing of what it is for.
+SWITCHING = frozenset({"whether", "flag", "indicate", "indicates", "enable", "enabled", "include",
+                       "includes", "boolean", "should", "option"})  # fmt: skip
+CODE = re.compile(r"\b(\d+)\b")  # in a description, before what it stands for
 FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
 
 
@@ -55,30 +65,37 @@ def _numbers(text: str) -> set[float]:
 
 
 def _text_said(value: str, text: str) -> bool:
-    if value.strip().lower() in text.lower():
+    if _stands_in(value.strip().lower(), text.lower()):
         return True
-    own = [word for word in re.findall(r"\w+", value.lower()) if len(word) > 1]
-    theirs = set(re.findall(r"\w+", text.lower()))
+    own = [word for word in WORD.findall(value.lower()) if len(word) > 1]
+    theirs = set(WORD.findall(text.lower()))
     if not own or any(same(word, other) for word in own for other in theirs):
         return True
     return any(digits in text for digits in re.findall(r"\d{2,}", value))
 
 
+def _stands_in(value: str, text: str) -> bool:
+    """Does a text begin a word of another: "desc" in "descending", but not "us" in "focus"?"""
+    end = "" if len(value) > 2 else "(?![a-z0-9])"
+    return bool(re.search(rf"(?<![a-z0-9]){re.escape(value)}{end}", text))
+
+
 def brings_news(
     tool_input: Mapping[str, Any], before: Iterable[Mapping[str, Any]], text: str
 ) -> bool:
-    """Has a call a value that is in the text, and that none of the calls before it has?"""
-    known = {value for other in before for value in _values(other)}
-    return any(value in text.lower() for value in _values(tool_input) - known)
+    """Has a call a word or figure that is in the text, and that none of the calls before it has?"""
+    known = {part for other in before for part in _parts(other)}
+    return bool((_parts(tool_input) - known) & _parts(text))
 
 
-def _values(value: Any) -> set[str]:
-    """The figures and texts in a value, as they would be written in a text."""
+def _parts(value: Any) -> frozenset[str]:
+    """The words that carry meaning, and the figures, in a text or in the values of a call."""
     if isinstance(value, Mapping | list):
-        return {inner for each in _inside(value) for inner in _values(each)}
-    if value is None or isinstance(value, bool) or value == "":
-        return set()
-    return {str(value).strip().lower().removesuffix(".0")}
+        return frozenset(part for each in _inside(value) for part in _parts(each))
+    if value is None or isinstance(value, bool):
+        return frozenset()
+    text = str(value).removesuffix(".0")
+    return content_words(text) | frozenset(DIGITS.findall(text))
 
 
 def grounded(
@@ -91,12 +108,32 @@ def grounded(
     """
     properties, required = _of(parameters)
     told = [
-        said(value, text)
+        _told(value, properties.get(name), text)
         for name, value in tool_input.items()
         if name in required and not _is_given(value, properties.get(name))
     ]
     judged = [verdict for verdict in told if verdict is not None]
     return sum(judged) >= share * len(judged)
+
+
+def _told(value: Any, schema: Any, text: str) -> bool | None:
+    """Is a value found in the text, itself or as the code for something that is?"""
+    verdict = said(value, text)
+    return True if verdict is False and _is_explained(value, schema, text) else verdict
+
+
+def _is_explained(value: Any, schema: Any, text: str) -> bool:
+    """Does a description explain a number by a word of the text: 1 for cleaning, 2 for ironing?"""
+    if not isinstance(value, int) or not isinstance(schema, Mapping):
+        return False
+    _, *parts = CODE.split(str(schema.get("description", "")))
+    explained = dict(zip(parts[::2], parts[1::2], strict=True)).get(str(value), "")
+    return _speak_alike(content_words(explained), text)
+
+
+def _speak_alike(words: Iterable[str], text: str) -> bool:
+    asked = content_words(text)
+    return any(same(word, other) for word in words for other in asked)
 
 
 def _is_given(value: Any, schema: Any) -> bool:
@@ -116,20 +153,36 @@ def without_invented(
     """The inputs without optional ones that the text does not give, and those at their default."""
     properties, required = _of(parameters)
     return {
-        name: value
+        name: _within(value, properties.get(name), text)
         for name, value in tool_input.items()
-        if name in required or _is_meant(value, properties.get(name), text)
+        if name in required or _is_meant(name, value, properties.get(name), text)
     }
 
 
-def _is_meant(value: Any, schema: Any, text: str) -> bool:
+def _within(value: Any, schema: Any, text: str) -> Any:
+    """An object without what nobody gave in it; any other value as it is."""
+    nested = isinstance(value, Mapping) and isinstance(schema, Mapping) and "properties" in schema
+    return without_invented(value, schema, text) if nested else value
+
+
+def _is_meant(name: str, value: Any, schema: Any, text: str) -> bool:
     if not isinstance(schema, Mapping):
         return True
-    if _is_default(value, schema):
-        return False
+    if _is_switch(value):
+        return _is_spoken_of(name, schema, text)
     if isinstance(value, list | dict):
         return bool(value) and said(value, text) is not False
-    return isinstance(value, bool) or bool(said(value, text))
+    return bool(_told(value, schema, ARTICLE.sub(" ", text)))
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool) or str(value).lower() in ("true", "false")
+
+
+def _is_spoken_of(name: str, schema: Mapping[str, Any], text: str) -> bool:
+    """Is a switch, which has no value that could be said, spoken of by its name or its use?"""
+    known = content_words(f"{name} {schema.get('description', '')}") - SWITCHING
+    return not known or _speak_alike(known, text)
 
 
 def _of(parameters: Mapping[str, Any]) -> tuple[Mapping[str, Any], Iterable[str]]:

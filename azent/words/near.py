@@ -7,6 +7,7 @@ description of an input. A word that all functions share tells little about whic
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -56,6 +57,30 @@ def nearness(question: str, specs: Specs) -> Near:
             shared[name] += 1
             scores[name] += ELSEWHERE
     return Near(scores, max(shared.values(), default=0))
+
+
+def in_order(question: str, specs: Specs) -> list[str]:
+    """The names of functions in the order in which a question speaks of them.
+
+    A function is spoken of by the first word that it shares with no other one, else by the first
+    that it shares at all.
+    """
+    asked = _in_turn(question)
+    known = {name: _known(spec) for name, spec in specs.items()}
+    having = [{n for n, words in known.items() if _weight(word, words) >= 1} for word in asked]
+
+    def place(name: str) -> tuple[int, int]:
+        own = [at for at, names in enumerate(having) if names == {name}]
+        any_ = [at for at, names in enumerate(having) if name in names]
+        return (own or any_ or [len(having)])[0], -len(own)
+
+    return sorted(specs, key=place)
+
+
+def _in_turn(question: str) -> list[str]:
+    """The words of a question that carry meaning, as they follow each other."""
+    meant = content_words(question)
+    return [word for word in re.findall(r"[a-z]+", question.lower()) if word in meant]
 
 
 def _weight(word: str, known: _Known) -> float:

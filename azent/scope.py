@@ -10,13 +10,12 @@ caller demands (a `choice`) is not narrowed down either.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from azent.log import replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Question, Reply, Specs
 from azent.prompt import PromptSet, WordRules
-from azent.words import in_order, is_foreign, nearness, subject, wanted
+from azent.words import Near, in_order, is_foreign, nearness, spoken_of, subject, wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +96,32 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
         )
         least, most = count.least if count.least > 1 else least, count.most
     several = least > 1
-    left = _nearest(near.scores, rules, several=several)
-    offered = {name: specs[name] for name in specs if name in left}
-    if several:  # a small model calls them in the order in which it is shown them
-        offered = {name: specs[name] for name in in_order(questions[-1], offered)}
+    offered = (
+        _several(near, questions[-1], specs, rules) if several else _nearest(near, specs, rules)
+    )
     pressed = max(least, rules.pressed) if several else least
     return Scope(offered, least, most, pressed, near.shared)
 
 
-def _nearest(scores: Mapping[str, float], rules: WordRules, *, several: bool) -> set[str]:
-    """The names of the functions that are offered."""
-    ranked = sorted(scores, key=lambda name: -scores[name])
-    best = scores[ranked[0]] if ranked else 0.0
+def _nearest(near: Near, specs: Specs, rules: WordRules) -> Specs:
+    """The functions that are offered where one is to be called."""
+    ranked = sorted(near.scores, key=lambda name: -near.scores[name])
+    best = near.scores[ranked[0]] if ranked else 0.0
     if not rules.nearest or len(ranked) < 2 or not best:
-        return set(ranked)
-    if several:
-        return {name for name in ranked if scores[name] >= rules.near * best}
-    leads = best - scores[ranked[1]] >= rules.lead
-    return set(ranked[: 1 if leads else rules.nearest])
+        return specs
+    leads = best - near.scores[ranked[1]] >= rules.lead
+    left = ranked[: 1 if leads else rules.nearest]
+    return {name: specs[name] for name in specs if name in left}
+
+
+def _several(near: Near, question: str, specs: Specs, rules: WordRules) -> Specs:
+    """The functions that are offered where several calls are to be made.
+
+    They stand in the order in which the question speaks of them: a small model calls them as they
+    are shown to it.
+    """
+    best = max(near.scores.values(), default=0.0)
+    spoken = spoken_of(question, specs)
+    left = [n for n in specs if near.scores[n] >= rules.near * best or n in spoken]
+    offered = {name: specs[name] for name in specs if not rules.nearest or name in left}
+    return {name: offered[name] for name in in_order(question, offered)}

@@ -19,7 +19,17 @@ from azent.prompt import PromptSet, WordRules
 from azent.request import Terms
 from azent.scope import Scope, scope_of
 from azent.step import Ask, early, next_step
-from azent.words import brings_news, grounded, is_foreign, nearness, said, wanted, without_invented
+from azent.words import (
+    brings_news,
+    grounded,
+    in_order,
+    is_foreign,
+    nearness,
+    said,
+    spoken_of,
+    wanted,
+    without_invented,
+)
 from azent.words.plain import content_words, question_words, same
 from tests.test_prompt import write_set
 
@@ -294,6 +304,10 @@ BODY = {
         ("has_laundry_service", WORDED_SWITCH, "True", "with laundry service", "True"),
         ("has_laundry_service", WORDED_SWITCH, "True", "with a garden", None),
         ("fast", {**SWITCH, "description": "whether speed matters"}, True, "at full speed", True),
+        # A code in capitals may stand for a name.
+        ("state", {"type": "string"}, "CA", "in San Jose, California", "CA"),
+        ("city", {"type": "string"}, "NYC", "in New York City", "NYC"),
+        ("country", {"type": "string"}, "US", "let us focus on London", None),
         # What was said stays, also where it is what would be taken anyway.
         ("unit", UNIT, "celsius", "Weather in Oslo", None),
         ("unit", UNIT, "celsius", "Weather in Oslo in Celsius", "celsius"),
@@ -315,6 +329,29 @@ def test_optional_inputs_that_were_not_said_are_left_out(
 ) -> None:
     kept = without_invented({name: value}, optional(schema, name), text)
     assert kept == ({} if left is None else {name: left})
+
+
+def test_what_other_inputs_are_described_by_too_tells_nothing_of_a_switch() -> None:
+    files = {"type": "string", "description": "the kind of files"}
+    hidden = {**SWITCH, "description": "whether hidden files are listed"}
+    parameters = {"properties": {"kind": files, "hidden": hidden}, "required": []}
+    assert without_invented({"hidden": True}, parameters, "show all files") == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "order", "spoken"),
+    [
+        ("the news, then the weather", ["get_news", "get_weather"], {"get_news", "get_weather"}),
+        ("weather in Oslo, and the news", ["get_weather", "get_news"], {"get_weather", "get_news"}),
+        ("hello", ["get_weather", "get_news"], set()),
+    ],
+)
+def test_functions_as_a_question_speaks_of_them(
+    question: str, order: list[str], spoken: set[str]
+) -> None:
+    specs = {name: {"name": name, "parameters": {}} for name in ("get_weather", "get_news")}
+    assert in_order(question, specs) == order
+    assert spoken_of(question, specs) == spoken
 
 
 def test_what_a_code_stands_for_is_said() -> None:

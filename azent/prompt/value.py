@@ -23,13 +23,14 @@ class WordRules:
     where it shares one, at least one call is. `nearest`: so many of the nearest functions are
     offered, 0 for all; only the nearest one, where it leads by `lead`. `joins`: from so many
     joining words on several calls are asked for, 0 for never: at least as many as there are
-    functions that score `mentioned` times the best one; all that score `near` times the best are
-    offered. `pressed`: where several are asked for, the model has to write so many, since a small
-    one stops at the least that it may write. `strict`: joining words count only where there are three, or a strong one. `gate`: the
+    functions that score `mentioned` times the best one. Then those are offered that score `near`
+    times the best, or of which the question has a word that no other has. `pressed`: where several
+    are asked for, the model has to write so many, since a small one stops at the least that it may
+    write. `strict`: joining words count only where there are three, or a strong one. `gate`: the
     gate is asked only where so many words or fewer are shared, 0 for always. `grounded`: a call is
     not made unless all, or half, of its required inputs were said. `given`: optional inputs that
-    were not said are left out. `news`: where joining words leave a doubt, a further call is not
-    made unless it has a value that was said and that the calls before lack.
+    were not said are left out. `news`: beyond as many calls as are asked for without doubt, a
+    further call is not made unless it has something that was said and that the calls before lack.
     """
 
     decline: bool = False
@@ -37,7 +38,7 @@ class WordRules:
     nearest: int = 0
     lead: float = 1.0
     joins: int = 0
-    near: float = 0.2
+    near: float = 0.5
     mentioned: float = 0.3
     pressed: int = 0
     strict: bool = False

@@ -2,6 +2,7 @@
 
     nearness(question, specs)    which functions it shares words with, and how strongly
     in_order(question, specs)    functions in the order in which it speaks of them
+    spoken_of(question, specs)   functions of which it has a word that no other one has
     subject(questions, specs)    what a question is about that takes up the one before
     wanted(question, ...)        how many calls it asks for, by its joining words
     said(value, text)            whether a value can be found in a text
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from azent.words.follow import subject
 from azent.words.ground import brings_news, grounded, said, without_invented
-from azent.words.near import Near, in_order, nearness
+from azent.words.near import Near, in_order, nearness, spoken_of
 from azent.words.plain import is_foreign
 from azent.words.want import Wanted, is_sure, wanted
 
@@ -31,6 +32,7 @@ __all__ = [
     "is_sure",
     "nearness",
     "said",
+    "spoken_of",
     "subject",
     "wanted",
     "without_invented",

@@ -28,6 +28,7 @@ ARTICLE = re.compile(
 # Words of a switch's description that tell nothing of what it is for.
 SWITCHING = frozenset({"whether", "flag", "indicate", "indicates", "enable", "enabled", "include",
                        "includes", "boolean", "should", "option"})  # fmt: skip
+SHORT = re.compile(r"[A-Z]{2,4}")
 CODE = re.compile(r"\b(\d+)\b")  # in a description, before what it stands for
 FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
 
@@ -71,7 +72,16 @@ def _text_said(value: str, text: str) -> bool:
     theirs = set(WORD.findall(text.lower()))
     if not own or any(same(word, other) for word in own for other in theirs):
         return True
-    return any(digits in text for digits in re.findall(r"\d{2,}", value))
+    if any(digits in text for digits in re.findall(r"\d{2,}", value)):
+        return True
+    return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
+
+
+def _is_abbreviated(short: str, text: str) -> bool:
+    """Do capitals stand for a name in the text: CA for California, NYC for New York City?"""
+    names = re.findall(r"\b[A-Z][a-z]+", text)
+    initials = "".join(name[0] for name in names)
+    return short in initials or any(name.upper().startswith(short) for name in names)
 
 
 def _stands_in(value: str, text: str) -> bool:
@@ -150,12 +160,12 @@ def _is_default(value: Any, schema: Mapping[str, Any]) -> bool:
 def without_invented(
     tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text: str
 ) -> dict[str, Any]:
-    """The inputs without optional ones that the text does not give, and those at their default."""
+    """The inputs without optional ones that the text does not give."""
     properties, required = _of(parameters)
     return {
         name: _within(value, properties.get(name), text)
         for name, value in tool_input.items()
-        if name in required or _is_meant(name, value, properties.get(name), text)
+        if name in required or _is_meant(name, value, properties, text)
     }
 
 
@@ -165,11 +175,12 @@ def _within(value: Any, schema: Any, text: str) -> Any:
     return without_invented(value, schema, text) if nested else value
 
 
-def _is_meant(name: str, value: Any, schema: Any, text: str) -> bool:
+def _is_meant(name: str, value: Any, properties: Mapping[str, Any], text: str) -> bool:
+    schema = properties.get(name)
     if not isinstance(schema, Mapping):
         return True
     if _is_switch(value):
-        return _is_spoken_of(name, schema, text)
+        return _is_spoken_of(name, properties, text)
     if isinstance(value, list | dict):
         return bool(value) and said(value, text) is not False
     return bool(_told(value, schema, ARTICLE.sub(" ", text)))
@@ -179,10 +190,21 @@ def _is_switch(value: Any) -> bool:
     return isinstance(value, bool) or str(value).lower() in ("true", "false")
 
 
-def _is_spoken_of(name: str, schema: Mapping[str, Any], text: str) -> bool:
-    """Is a switch, which has no value that could be said, spoken of by its name or its use?"""
-    known = content_words(f"{name} {schema.get('description', '')}") - SWITCHING
-    return not known or _speak_alike(known, text)
+def _is_spoken_of(name: str, properties: Mapping[str, Any], text: str) -> bool:
+    """Is a switch, which has no value that could be said, spoken of by its name or its use?
+
+    What the other inputs are described by too tells nothing of this one.
+    """
+    others = "\n".join(_described(other, properties) for other in properties if other != name)
+    known = content_words(name) | content_words(_described(name, properties)) - content_words(
+        others
+    )
+    return not known - SWITCHING or _speak_alike(known - SWITCHING, text)
+
+
+def _described(name: str, properties: Mapping[str, Any]) -> str:
+    schema = properties[name]
+    return str(schema.get("description", "")) if isinstance(schema, Mapping) else ""
 
 
 def _of(parameters: Mapping[str, Any]) -> tuple[Mapping[str, Any], Iterable[str]]:

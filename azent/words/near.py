@@ -59,22 +59,36 @@ def nearness(question: str, specs: Specs) -> Near:
     return Near(scores, max(shared.values(), default=0))
 
 
+def spoken_of(question: str, specs: Specs) -> frozenset[str]:
+    """The names of functions of which a question has a word that no other one has."""
+    return frozenset(
+        name for names in _bearers(question, specs) if len(names) == 1 for name in names
+    )
+
+
 def in_order(question: str, specs: Specs) -> list[str]:
     """The names of functions in the order in which a question speaks of them.
 
     A function is spoken of by the first word that it shares with no other one, else by the first
     that it shares at all.
     """
-    asked = _in_turn(question)
-    known = {name: _known(spec) for name, spec in specs.items()}
-    having = [{n for n, words in known.items() if _weight(word, words) >= 1} for word in asked]
+    bearers = _bearers(question, specs)
 
-    def place(name: str) -> tuple[int, int]:
-        own = [at for at, names in enumerate(having) if names == {name}]
-        any_ = [at for at, names in enumerate(having) if name in names]
-        return (own or any_ or [len(having)])[0], -len(own)
+    def place(name: str) -> int:
+        own = [at for at, names in enumerate(bearers) if names == {name}]
+        shared = [at for at, names in enumerate(bearers) if name in names]
+        return (own or shared or [len(bearers)])[0]
 
     return sorted(specs, key=place)
+
+
+def _bearers(question: str, specs: Specs) -> list[set[str]]:
+    """For each word of a question, the functions that have it in their name or description."""
+    known = {name: _known(spec) for name, spec in specs.items()}
+    return [
+        {name for name, words in known.items() if _weight(word, words) >= IN_DESCRIPTION}
+        for word in _in_turn(question)
+    ]
 
 
 def _in_turn(question: str) -> list[str]:

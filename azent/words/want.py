@@ -9,12 +9,12 @@ from dataclasses import dataclass
 MOST = 8
 JOINING = re.compile(
     r"\b(and|also|additionally|then|finally|after that|plus|as well as|both|respectively|another"
-    r"|second|third|next|lastly|followed by|each)\b",
+    r"|second|third|secondly|thirdly|next|lastly|followed by|each)\b",
     re.IGNORECASE,
 )
 STRONG = re.compile(
     r"\b(also|additionally|then|finally|after that|as well as|both|respectively|another|second"
-    r"|third|lastly|moreover|furthermore|each)\b",
+    r"|third|secondly|thirdly|lastly|moreover|furthermore|each)\b",
     re.IGNORECASE,
 )
 ORDINALS = {

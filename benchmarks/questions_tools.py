@@ -1,0 +1,71 @@
+"""A small office, made up, so that every question in `questions.py` has one right answer."""
+
+from __future__ import annotations
+
+from azent.errors import ToolFailed
+from azent.standard import calculate, days_between
+
+__all__ = [
+    "calculate",
+    "capital",
+    "convert_currency",
+    "days_between",
+    "distance",
+    "email_address",
+    "population",
+    "price",
+    "temperature",
+]
+
+CAPITALS = {"norway": "Oslo", "peru": "Lima", "kenya": "Nairobi", "egypt": "Cairo"}
+POPULATIONS = {"oslo": 717_710, "lima": 10_092_000, "nairobi": 4_397_073, "cairo": 10_203_693}
+TEMPERATURES = {"oslo": -4, "lima": 19, "nairobi": 24, "cairo": 31}
+PRICES = {"desk lamp": 39.9, "office chair": 129.0, "standing desk": 480.0}
+ADDRESSES = {"anna berg": "anna.berg@example.org", "tom ray": "tom.ray@example.org"}
+DISTANCES = {frozenset({"oslo", "bergen"}): 463, frozenset({"lima", "cusco"}): 1105}
+DOLLARS = 1.1
+
+
+def capital(country: str) -> str:
+    """Tell the capital city of a country."""
+    return _known(CAPITALS, country, "country")
+
+
+def population(city: str) -> int:
+    """Tell how many people live in a city."""
+    return _known(POPULATIONS, city, "city")
+
+
+def temperature(city: str) -> str:
+    """Tell the current temperature in a city, in degrees Celsius."""
+    return f"{_known(TEMPERATURES, city, 'city')} °C"
+
+
+def price(item: str) -> str:
+    """Tell what one piece of an item of the shop costs, in EUR."""
+    return f"{_known(PRICES, item, 'item'):.2f} EUR"
+
+
+def email_address(name: str) -> str:
+    """Look up the email address of a person."""
+    return _known(ADDRESSES, name, "person")
+
+
+def distance(start: str, end: str) -> str:
+    """Tell how far it is from one city to another by road, in km."""
+    ends = frozenset({start.lower(), end.lower()})
+    return f"{_known(DISTANCES, ends, 'road')} km"
+
+
+def convert_currency(amount: float, source: str, target: str) -> str:
+    """Convert an amount of money from EUR to USD or back."""
+    rates = {("EUR", "USD"): DOLLARS, ("USD", "EUR"): 1 / DOLLARS}
+    rate = _known(rates, (source.upper(), target.upper()), "rate")
+    return f"{amount * rate:.2f} {target.upper()}"
+
+
+def _known(table, key, what):
+    found = table.get(key.lower().rstrip("s") if isinstance(key, str) else key)
+    if found is None:
+        raise ToolFailed(f"there is no {what} {key!r} here")
+    return found

@@ -57,14 +57,17 @@ def main() -> None:
         text = answer.get("text", "")
         good = bool(text) and all(re.search(pattern, text) for pattern in expected)
         right += good
-        print(
-            f"{number:2} {'right' if good else 'WRONG'} {time.monotonic() - began:5.1f} s  {kind}: {question}"
-        )
+        took = f"{time.monotonic() - began:5.1f} s"
+        print(f"{number:2} {'right' if good else 'WRONG'} {took}  {kind}: {question}", flush=True)
         if not good:
-            calls = [f"{call['tool']}({call['tool_input']})" for call in answer.get("calls", ())]
-            print(f"      {'; '.join(calls) or 'no calls'}: {text or answer.get('error')!r}"[:300])
-        sys.stdout.flush()
+            print(f"         {told(answer)}", flush=True)
     print(f"{right} of {len(QUESTIONS)} right")
+
+
+def told(answer: dict[str, Any]) -> str:
+    """What was done and said instead."""
+    calls = [f"{call['tool']}({call['tool_input']})" for call in answer.get("calls", ())]
+    return f"{'; '.join(calls) or 'no calls'}: {answer.get('text') or answer.get('error')!r}"[:300]
 
 
 def ask(question: str, tools: Path, options: list[str]) -> dict[str, Any]:

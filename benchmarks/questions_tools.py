@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
 from azent.errors import ToolFailed
 from azent.standard import calculate, days_between
 
@@ -17,6 +20,9 @@ __all__ = [
     "temperature",
 ]
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
 CAPITALS = {"norway": "Oslo", "peru": "Lima", "kenya": "Nairobi", "egypt": "Cairo"}
 POPULATIONS = {"oslo": 717_710, "lima": 10_092_000, "nairobi": 4_397_073, "cairo": 10_203_693}
 TEMPERATURES = {"oslo": -4, "lima": 19, "nairobi": 24, "cairo": 31}
@@ -28,32 +34,32 @@ DOLLARS = 1.1
 
 def capital(country: str) -> str:
     """Tell the capital city of a country."""
-    return _known(CAPITALS, country, "country")
+    return _known(CAPITALS, _plain(country), "country")
 
 
 def population(city: str) -> int:
     """Tell how many people live in a city."""
-    return _known(POPULATIONS, city, "city")
+    return _known(POPULATIONS, _plain(city), "city")
 
 
 def temperature(city: str) -> str:
     """Tell the current temperature in a city, in degrees Celsius."""
-    return f"{_known(TEMPERATURES, city, 'city')} °C"
+    return f"{_known(TEMPERATURES, _plain(city), 'city')} °C"
 
 
 def price(item: str) -> str:
     """Tell what one piece of an item of the shop costs, in EUR."""
-    return f"{_known(PRICES, item, 'item'):.2f} EUR"
+    return f"{_known(PRICES, _plain(item), 'item'):.2f} EUR"
 
 
 def email_address(name: str) -> str:
     """Look up the email address of a person."""
-    return _known(ADDRESSES, name, "person")
+    return _known(ADDRESSES, _plain(name), "person")
 
 
 def distance(start: str, end: str) -> str:
     """Tell how far it is from one city to another by road, in km."""
-    ends = frozenset({start.lower(), end.lower()})
+    ends = frozenset({_plain(start), _plain(end)})
     return f"{_known(DISTANCES, ends, 'road')} km"
 
 
@@ -64,8 +70,13 @@ def convert_currency(amount: float, source: str, target: str) -> str:
     return f"{amount * rate:.2f} {target.upper()}"
 
 
-def _known(table, key, what):
-    found = table.get(key.lower().rstrip("s") if isinstance(key, str) else key)
+def _plain(name: str) -> str:
+    """A name as the tables have it: small letters, one of a kind."""
+    return name.strip().lower().rstrip("s")
+
+
+def _known(table: Mapping[Key, Value], key: Key, what: str) -> Value:
+    found = table.get(key)
     if found is None:
         raise ToolFailed(f"there is no {what} {key!r} here")
     return found

@@ -10,6 +10,7 @@ caller demands (a `choice`) is not narrowed down either.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from azent.log import replies_of, turn_of
@@ -33,18 +34,27 @@ class Scope:
     shared: int | None = None
 
 
-def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
-    """What the decision that is due at the end of a log may be, by what was said so far."""
+def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: str = "") -> Scope:
+    """What the decision that is due at the end of a log may be, by what was said so far.
+
+    A system text that names functions says itself when they are to be called: then the words of
+    the question decide nothing.
+    """
     turn = turn_of(log)
     if not is_first(turn):
         return Scope(specs)
-    scope = _by_words(log, specs, prompts.words) if choice == "auto" else Scope(specs)
+    by_words = choice == "auto" and not any(_names(system, name) for name in specs)
+    scope = _by_words(log, specs, prompts.words) if by_words else Scope(specs)
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
         if chosen is not None:
             scope = replace(scope, specs={n: s for n, s in scope.specs.items() if n in chosen})
     things = listed(turn)
     number = len(things)
     return replace(scope, least=number, most=number, pressed=number) if things else scope
+
+
+def _names(text: str, name: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE))
 
 
 def listed(turn: Log) -> tuple[str, ...]:

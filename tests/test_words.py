@@ -414,6 +414,13 @@ def test_a_word_of_thanks_takes_nothing_up(question: str) -> None:
     assert scope("And in Rome?").specs == {}
 
 
+def test_a_system_text_that_names_functions_decides() -> None:
+    log = (Question("Who wrote Hamlet?"),)
+    name = next(iter(SPECS))
+    assert not scope_of(log, SPECS, set_of(RULES), "auto", "You are a poet.").specs
+    assert scope_of(log, SPECS, set_of(RULES), "auto", f"Else call {name}.") == Scope(SPECS)
+
+
 def test_no_request_is_made_where_nothing_is_in_common() -> None:
     model = Scripted()
     assert azent.select("Who wrote Hamlet?", [weather], model, prompts=set_of()).calls == ()

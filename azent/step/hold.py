@@ -69,7 +69,7 @@ def _sure(log: Log, terms: Terms) -> int:
     """How many calls are asked for beyond doubt; the rest have to bring news."""
     if not any(map(is_sure, _questions(turn_of(log)))):
         return 1
-    return scope_of(log, terms.specs, terms.prompts, "auto").least
+    return scope_of(log, terms.specs, terms.prompts, "auto", terms.system).least
 
 
 def _with_news(calls: Sequence[Call], said: str, sure: int) -> tuple[Call, ...]:

@@ -54,7 +54,7 @@ def main() -> None:
     for number, (kind, question, tools, expected) in enumerate(QUESTIONS, start=1):
         began = time.monotonic()
         answer = ask(question, tools, sys.argv[1:])
-        text = answer.get("text", "")
+        text = answer.get("answer", "")
         good = bool(text) and all(re.search(pattern, text) for pattern in expected)
         right += good
         took = f"{time.monotonic() - began:5.1f} s"
@@ -67,7 +67,7 @@ def main() -> None:
 def told(answer: dict[str, Any]) -> str:
     """What was done and said instead."""
     calls = [f"{call['tool']}({call['tool_input']})" for call in answer.get("calls", ())]
-    return f"{'; '.join(calls) or 'no calls'}: {answer.get('text') or answer.get('error')!r}"[:300]
+    return f"{'; '.join(calls) or 'no calls'}: {answer.get("answer") or answer.get("error")!r}"[:300]
 
 
 def ask(question: str, tools: Path, options: list[str]) -> dict[str, Any]:

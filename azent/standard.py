@@ -32,7 +32,9 @@ MOST_DIGITS = 1_000
 
 @tool(readonly=True)
 def calculate(
-    expression: Annotated[str, "Numbers with + - * / ** and parentheses; 15 % of 80 is 80 * 15 / 100"],
+    expression: Annotated[
+        str, "Numbers with + - * / ** ( ), e.g. (2 + 3) * 4; 15 % of 80 is 80 * 15 / 100"
+    ],
 ) -> Number:
     """Work out an arithmetic expression."""
     if len(expression) > MOST_CHARACTERS:

@@ -67,7 +67,8 @@ def main() -> None:
 def told(answer: dict[str, Any]) -> str:
     """What was done and said instead."""
     calls = [f"{call['tool']}({call['tool_input']})" for call in answer.get("calls", ())]
-    return f"{'; '.join(calls) or 'no calls'}: {answer.get("answer") or answer.get("error")!r}"[:300]
+    said = answer.get("answer") or answer.get("error")
+    return f"{'; '.join(calls) or 'no calls'}: {said!r}"[:300]
 
 
 def ask(question: str, tools: Path, options: list[str]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from datetime import date, datetime
 from typing import Annotated
@@ -26,21 +27,23 @@ OPERATORS: dict[type, Callable[..., Number]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
 }
+PERCENT_OF = re.compile(
+    r"(\d+(?:\.\d+)?)\s*%\s*of\b"
+)  # as models and people write it: 17 % of 2350
 MOST_CHARACTERS = 500
 MOST_DIGITS = 1_000
 
 
 @tool(readonly=True)
 def calculate(
-    expression: Annotated[
-        str, "Numbers with + - * / ** ( ), e.g. (2 + 3) * 4; 15 % of 80 is 80 * 15 / 100"
-    ],
+    expression: Annotated[str, "Numbers with + - * / ** ( ), e.g. (2 + 3) * 4, 15 % of 80"],
 ) -> Number:
     """Work out an arithmetic expression."""
     if len(expression) > MOST_CHARACTERS:
         raise ToolFailed(f"the expression is longer than {MOST_CHARACTERS} characters")
     try:
-        return _value(ast.parse(expression.strip(), mode="eval").body)
+        plain = PERCENT_OF.sub(r"(\1 / 100) *", expression.strip())
+        return _value(ast.parse(plain, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ToolFailed(f"{expression!r} is no arithmetic expression") from error
     except ArithmeticError as error:

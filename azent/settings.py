@@ -53,7 +53,8 @@ def ollama_host(given: str | None = None) -> str:
         port = parts.port
     except ValueError as error:
         shown = text.rpartition("@")[2]  # never a password
-        raise SettingsError(f"{shown!r} is not an address: {error}") from None
+        hint = "An address is such as http://127.0.0.1:11434, in --host or OLLAMA_HOST."
+        raise SettingsError(f"{shown!r} is not an address of a server: {error}", hint) from None
     host = parts.hostname or "127.0.0.1"
     host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     default = OLLAMA_PORT if "://" not in text else {"https": 443}.get(parts.scheme, 80)

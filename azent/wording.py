@@ -8,6 +8,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def size_of(size: int) -> str:
+    """Bytes, as a person would say how large a model is: 491 MB, 1.1 GB."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
 def reason_of(error: Exception) -> str:
     """Why a file could not be used, without the numbers and names that Python puts around it."""
     if isinstance(error, UnicodeDecodeError):

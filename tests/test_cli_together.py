@@ -86,6 +86,33 @@ def test_each_pair_is_of_options_that_there_are() -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ask", "Hi", "-m", ""],
+        ["ask", "Hi", "-m", "m", "-p", ""],
+        ["ask", "Hi", "-m", "m", "-t", "sums.py", "-t", ""],
+        ["ask", "Hi", "-m", "m", "--cache="],
+        ["ask", "Hi", "--profile", ""],
+        ["chat", "-m", ""],
+        [*BATCH, "-m", "m", "-m", ""],
+        [*BATCH, "-m", "m", "--host", ""],
+        ["doctor", "--host="],
+        ["eval", "in.jsonl", "-m", ""],
+        ["serve", "-m", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_option_without_a_value_does_not_mean_another(arguments: list[str]) -> None:
+    with ScriptedOllama("Hello.") as server:
+        run = CliRunner(env={"OLLAMA_HOST": server.url}).invoke(app, arguments, input="Hi\n")
+        assert not server.requests
+    assert (run.exit_code, run.stdout) == (2, "")
+    said, hint = run.stderr.splitlines()
+    assert said.endswith(" is empty")
+    assert hint.endswith("or leave it out.")
+
+
+@pytest.mark.parametrize(
     ("setting", "value", "option"),
     [
         ("AZENT_TOOLS", "sums.py", "--no-tools"),

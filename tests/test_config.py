@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -157,3 +158,17 @@ def test_yes_and_no_in_the_environment(
             config.resolved()
     else:
         assert config.resolved()["yes"].value is value
+
+
+def test_programs_get_values_and_not_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZENT_TOOLS", "a.py,b.py")
+    monkeypatch.setenv("AZENT_API_KEY", "secret")
+    shown = json.loads(CliRunner().invoke(app, ["config", "show", "--json"]).stdout)
+    given = {name: shown[name]["value"] for name in ("model", "yes", "rounds", "tools", "api_key")}
+    assert given == {
+        "model": None,
+        "yes": False,
+        "rounds": 8,
+        "tools": ["a.py", "b.py"],
+        "api_key": "(6 characters)",
+    }

@@ -40,7 +40,9 @@ def read_questions(path: Path) -> Iterator[Item | BadLine]:
         with path.open("rb") as file:
             yield from questions_in(file)
     except OSError as error:
-        raise UsageError(f"the questions in {path} cannot be read: {reason_of(error)}") from error
+        hint = 'Name a file of lines such as {"id": "1", "question": "What is 2 + 3?"}.'
+        said = f"the questions in {path} cannot be read: {reason_of(error)}"
+        raise UsageError(said, hint) from error
 
 
 def questions_in(lines: Iterable[bytes]) -> Iterator[Item | BadLine]:

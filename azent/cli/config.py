@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from azent.cli import options
@@ -22,8 +24,17 @@ def show_config(as_json: options.AsJson = False) -> None:
 
     values = resolved()
     if as_json:
-        rows = {n: {"value": masked(n, v.value), "source": v.source} for n, v in values.items()}
+        rows = {n: {"value": _plain(n, v.value), "source": v.source} for n, v in values.items()}
         print_json(rows, indent=2)
         return
     lines = [(name, masked(name, v.value) or "-", v.source) for name, v in values.items()]
     print_table(("setting", "value", "from"), lines)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value for programs: numbers, truths and nothing are what they are, texts are masked."""
+    from azent.config import masked
+
+    if isinstance(value, list):
+        return [masked(name, each) for each in value]
+    return value if value is None or isinstance(value, bool | int | float) else masked(name, value)

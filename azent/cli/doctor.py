@@ -20,6 +20,7 @@ from azent.cli.streams import answers
 from azent.cli.table import print_wrapped
 from azent.cli.visible import encodable
 from azent.errors import AzentError
+from azent.wording import size_of
 
 EXAMPLES = """Examples:
   azent doctor
@@ -137,7 +138,7 @@ def _models(host: str | None) -> Iterator[Finding]:
         fits = free is None or model.size < free
         todo = "" if fits else f"It needs more than the {(free or 0) / 1e9:.1f} GB that are free."
         native = "native tools" if model.native_tools else "no native tools (azent needs none)"
-        found = f"{model.size / 1e9:.1f} GB, context {model.context or '?'}, {native}"
+        found = f"{size_of(model.size)}, context {model.context or '?'}, {native}"
         yield Finding(model.name, "ok" if fits else "note", found, todo)
 
 

@@ -14,6 +14,7 @@ from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_table
 from azent.cli.together import check_of_use
 from azent.errors import ModelUnreachable
+from azent.wording import size_of
 
 app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -72,7 +73,7 @@ def _of_server(host: str | None) -> list[dict[str, Any]]:
     return [
         {
             **asdict(model),
-            "shown_size": _size(model.size),
+            "shown_size": size_of(model.size),
             "prompts": prompt.load(model=model.name).name,
             "where": "Ollama",
         }
@@ -90,7 +91,7 @@ def _embedded() -> list[dict[str, Any]]:
         {
             "name": f"gguf:{name}",
             "size": file.size,
-            "shown_size": _size(file.size),
+            "shown_size": size_of(file.size),
             "context": NUM_CTX,
             "native_tools": False,
             "prompts": prompt.load(model=name).name,
@@ -98,7 +99,3 @@ def _embedded() -> list[dict[str, Any]]:
         }
         for name, file in MODELS.items()
     ]
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

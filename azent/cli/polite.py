@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import typer
 
 from azent.cli.streams import answers, answers_apart
-from azent.cli.together import check_together
+from azent.cli.together import check_options
 from azent.cli.visible import visible
 from azent.errors import AzentError
 from azent.wording import reason_of
@@ -35,7 +35,7 @@ def polite(command: Command) -> Command:
 def _ended(command: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """What a command returns; what it raises, told."""
     try:
-        check_together(kwargs)
+        check_options(kwargs)
         done = command(*args, **kwargs)
         answers().flush()  # a disk that is full is found out here, not when Python ends
         return done

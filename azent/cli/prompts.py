@@ -38,13 +38,13 @@ BROKEN = PromptError.exit_code
 @polite
 def list_sets(
     model: Annotated[
-        str,
+        str | None,
         typer.Option("--model", "-m", help="Mark the set that this model gets.", metavar="MODEL"),
-    ] = "",
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the prompt sets there are, and where they stand."""
-    taken = _taken(model)
+    taken = _taken(model or "")
     found = {name: _described(at) for name, at in _folders().items()}
     if as_json:
         rows = [

@@ -126,6 +126,7 @@ def delete_sessions(
         question = visible(f"Delete {name}?")
         if yes or not sys.stdin.isatty() or typer.confirm(question, err=True):
             kept.delete(name)
+            say(f"deleted {name}")
 
 
 def opened(file: Path | None) -> Store:

@@ -1,4 +1,4 @@
-"""Options that contradict each other are refused before anything is done, the same in all commands.
+"""Options that are empty or contradict each other are refused before anything is done, everywhere.
 
 An option that is silently of no effect is worse than an error: who gave it believes that it works.
 """
@@ -20,10 +20,21 @@ APART = [  # by the names of parameters
     ("model", "profile"),
     ("cache", "replay"),
 ]
+# In a script, where a variable was not set: another value must not be taken in silence.
+NOT_EMPTY = ("model", "host", "profile", "prompts", "tools", "choice", "cache", "replay", "mcp")
 
 
-def check_together(given: Mapping[str, Any]) -> None:
-    """Raise UsageError where a command was given two options of which one undoes the other."""
+def check_options(given: Mapping[str, Any]) -> None:
+    """Raise UsageError where an option of a command is empty, or undoes another."""
+    for name in NOT_EMPTY:
+        value = given.get(name)
+        if value == "" or (isinstance(value, list) and "" in value):
+            hint = f"Give {name_of(name)} a value, or leave it out."
+            raise UsageError(f"{name_of(name)} is empty", hint)
+    _check_together(given)
+
+
+def _check_together(given: Mapping[str, Any]) -> None:
     for one, other in APART:
         if given.get(one) and given.get(other):
             raise _apart(name_of(one), name_of(other))

@@ -286,7 +286,7 @@ REFUSED = [
     (
         "an argument behind a damaged tag",  # no part of the value before it
         "<function=grep>\n<parameter=pattern>x</parameter>\n<parameter path>.</parameter>\n</function>",
-        "error:truncated",
+        "error:malformed",
     ),
     (
         "ReAct with two inputs",

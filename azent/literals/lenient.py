@@ -176,9 +176,10 @@ def readings(text: str, at: int, *, python: bool = False, place: str = "anything
     for naive in (False, True):
         if not naive or faults or found[0].bent[INNER_QUOTES] or not found[0].ended:
             _read_into(found, faults, text, at, place, python=python, naive=naive)
-    if not found:
-        raise faults[0]
     reach = max((fault.reach for fault in faults), default=0)
+    if not found:
+        faults[0].reach = reach
+        raise faults[0]
     return [replace(reading, reach=reach) for reading in found] if reach else found
 
 

@@ -226,7 +226,7 @@ class Scan:
         """The block, or mere words where a sentence only speaks of the call."""
         if block is None or block.open or not block.calls:
             return block
-        if terms.more and not self._text[block.end :].strip(" \t"):
+        if terms.more and self._line_is_open(alone.rest_of_line(self._text, block.end)[0]):
             return Block(len(self._text), open=True)
         if alone.is_mentioned(self._text, at, block.end):
             return Block(block.end, words=self._text[at : block.end])
@@ -254,11 +254,15 @@ class Scan:
     def _alone(self, at: int, block: Block, terms: Terms) -> Block:
         """The block, or mere words where something else stands on its last line."""
         end, alone_there = alone.rest_of_line(self._text, block.end)
-        if terms.more and len(self._text) - end < _NEXT and "\n" not in self._text[end:]:
+        if terms.more and self._line_is_open(end):
             return Block(len(self._text), open=True)
         if not alone_there:
             return Block(block.end, words=self._text[at : block.end])
         return replace(block, end=end) if block.says_something else block
+
+    def _line_is_open(self, end: int) -> bool:
+        """Is it unknown yet whether something else stands on the line of a call?"""
+        return len(self._text) - end < _NEXT and "\n" not in self._text[end:]
 
 
 def _in_quotes(text: str, at: int, terms: Terms) -> Block | None:

@@ -17,6 +17,7 @@ from azent.reply import keys
 from azent.validate import resolved_tool
 from azent.validate.names import folded
 
+UNCLOSED = "a closing bracket is missing"
 TRUNCATED = "The reply was cut off inside this call; nothing of it was run. Send it again, shorter."
 
 
@@ -33,12 +34,18 @@ class Shape:
 
 
 class Shaper:
-    """Reads values for one set of tools. `unclosed` are the containers that lack their end."""
+    """Reads values for one set of tools.
 
-    def __init__(self, specs: Specs, unclosed: Iterable[Any] = (), cut: bool = False) -> None:
+    `unclosed` are the containers that lack their end; `walled` says that a closing tag stands there
+    instead, so that the text is not cut. `cut`: no container may lack its end.
+    """
+
+    def __init__(
+        self, specs: Specs, unclosed: Iterable[Any] = (), *, cut: bool = False, walled: bool = False
+    ) -> None:
         self.specs = specs
         self.unclosed = {id(each) for each in unclosed}
-        self.cut = cut
+        self.cut, self.walled = cut, walled
 
     def shape(self, value: Any) -> Shape | None:
         """What `value` means, or None where it is no call and no sign that none is needed."""
@@ -53,10 +60,15 @@ class Shaper:
         return self._wrapper(value) or self._single(value)
 
     def call(self, name: str, given: Any, whole: Any = None) -> Call:
-        """A raw call; truncated where it, or anything in its input, lacks its end."""
+        """A raw call; a problem where it, or anything in its input, lacks its end."""
         if self._lacks_end(given) or (self.cut and id(whole) in self.unclosed):
-            return Call(name, {}, Problem("truncated", f"{name}: {TRUNCATED}"))
+            return self._unclosed(resolved_tool(name, self.specs) or name)
         return Call(name, given)
+
+    def _unclosed(self, tool: str) -> Call:
+        if self.walled:
+            return Call(tool, {}, Problem("malformed", f"{tool}: In this call {UNCLOSED}."))
+        return Call(tool, {}, Problem("truncated", f"{tool}: {TRUNCATED}"))
 
     # ---- shapes ----
 
@@ -231,7 +243,7 @@ class Shaper:
         """The head of a call that was cut before it named its tool."""
         if id(value) not in self.unclosed or keys.name_key(value) is not None:
             return None
-        return Shape(broken="truncated")
+        return Shape(broken=UNCLOSED if self.walled else "truncated")
 
     def _made(self, calls: list[Call], value: dict[str, Any]) -> Shape:
         shape = Shape(calls)

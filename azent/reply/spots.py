@@ -18,7 +18,8 @@ _BEGIN = r"\n[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?"
 _LINE = re.compile(
     rf"{_BEGIN}(?:"
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
-    r"|(?P<react>(?=[*_#]{0,6}(?:Thought|Action|Final Answer)[*_]{0,2}\s*:))"
+    r"|(?P<react>(?=[*_#]{0,6}(?i:Thought|Action|Final Answer)(?: ?\d{1,2})?[*_]{0,2}"
+    r"[ \t]{0,2}[:：]))"
     r"|(?P<header>(?=to=[\w.:-]+\s*<\|))|(?P<functools>(?=functools\[))"
     r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
 )

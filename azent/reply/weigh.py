@@ -11,17 +11,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from azent.literals import Fault, Reading, TooDeep, literal, readings, strict
+from azent.literals import Fault, Lenient, Reading, TooDeep, literal, readings, strict
 from azent.messages import Call, Problem
 from azent.reply.found import Block, Terms
 from azent.reply.shapes import TRUNCATED, Shape, Shaper
-from azent.validate import checked
+from azent.validate import checked, resolved_tool
 
 _HINTS = re.compile(
     r"""["'“‘]?\b(?:tools?|tool_calls?|tool_input|tool_name|function_call|action_input)\b["'”’]?\s*[:：]"""
 )
 _NAMED = re.compile(r"""["'“]?(?:name|function|action)["'”]?\s*[:：]\s*["'“]?([\w.:/-]{1,80})""")
 _EFFORT = 40  # what it takes to look at all, in characters
+_SHUT = re.compile(r"[}\])]\s*(?:</?\|?\w+\|?>\s*|```\s*)*\Z")
+_AHEAD = re.compile(r"(?:\s*+\S){100}")  # no decision on a value looks farther than that ahead
 _AGAIN = "Write the call as one JSON object, with quotes and backslashes in strings escaped."
 
 
@@ -76,17 +78,26 @@ def values_at(text: str, at: int, **how: Any) -> list[Reading]:
     return [Reading(*found)] if found else readings(text, at, **how)
 
 
+def _check_quotes(likeliest: Reading, text: str, at: int, terms: Terms) -> None:
+    """Raises Fault where a string has no end though its call has: then its quotes are wrong."""
+    whole = not (terms.more or terms.cut)
+    if whole and likeliest.cut and _SHUT.search(text, max(at, len(text) - 80)):
+        Lenient(text, at, naive=True).read()
+
+
 def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:
     """The call of `name` whose input is the value at `at`."""
     try:
         found = values_at(text, at, **how)
+        _check_quotes(found[0], text, at, terms)
     except Fault as fault:
-        return Block(len(text), problem=broken(fault, at, name), open=terms.more)
-    if terms.more and _is_unsure(found[0], text):
+        known = resolved_tool(name, terms.specs) or name
+        return Block(len(text), problem=broken(fault, at, known), open=terms.more)
+    if terms.more and not _is_settled(found, text):
         return Block(len(text), open=True)
     options = []
     for reading in found:
-        shaper = Shaper(terms.specs, reading.unclosed, cut=True)
+        shaper = Shaper(terms.specs, reading.unclosed, cut=True, walled=_is_walled(reading, text))
         call = shaper.call(name, reading.value)
         made = option([call], terms, reading.cost, reading.bent)
         options.append(replace(made, reading=reading))
@@ -100,9 +111,10 @@ def protocol(text: str, at: int, terms: Terms) -> Block | None:
     """
     try:
         found = values_at(text, at)
+        _check_quotes(found[0], text, at, terms)
     except Fault as fault:
         return _no_value(text, at, fault, terms)
-    if terms.more and _is_unsure(found[0], text):
+    if terms.more and not _is_settled(found, text):
         return Block(len(text), open=True)
     shapes = [_shape(reading, text, terms) for reading in found]
     if shapes[0] is None:
@@ -129,6 +141,12 @@ def truncated(name: str = "") -> Problem:
     return Problem("truncated", f"{name}: {TRUNCATED}" if name else TRUNCATED)
 
 
+def without_object(name: str = "") -> Problem:
+    """The problem of a call whose input is no object, or that has none."""
+    of = f"{name}: " if name else ""
+    return Problem("malformed", f"{of}The call could not be read: its input is no object. {_AGAIN}")
+
+
 def looks_like_call(text: str, begin: int, end: int, terms: Terms) -> bool:
     """Do the keys and names in a stretch of damaged text say that it was meant as a call?"""
     head = text[begin : max(begin + 1, _line_end(text, min(end, begin + 2000)))]
@@ -147,11 +165,26 @@ def _ran_out(reading: Reading, text: str) -> bool:
     return not reading.ended and reading.end >= len(text)
 
 
-def _is_unsure(reading: Reading, text: str) -> bool:
-    """May more text give another reading? So it may where a likelier one failed at the very end."""
-    return _ran_out(reading, text) or (
-        reading.reach > 0 and _line_end(text, reading.reach) >= len(text)
-    )
+def _is_walled(reading: Reading, text: str) -> bool:
+    """Does it lack its end where the text goes on, with the end of its call?"""
+    return not reading.ended and reading.end < len(text)
+
+
+def is_settled(text: str, reach: int) -> bool:
+    """Is what was found out by reading as far as `reach` so, whatever text is still to come?
+
+    Whether a quote ends a string, or a word is a key, is told by what follows it.
+    """
+    return _AHEAD.match(text, reach) is not None
+
+
+def _is_settled(found: list[Reading], text: str) -> bool:
+    """As `is_settled`, for all readings of a value; JSON is what it is wherever the text ends."""
+    if any(_ran_out(reading, text) for reading in found):
+        return False
+    if not (found[0].bent or found[0].reach):
+        return True
+    return is_settled(text, max(max(reading.end, reading.reach) for reading in found))
 
 
 def _shaped(shape: Shape, reading: Reading, terms: Terms) -> Option:
@@ -161,7 +194,7 @@ def _shaped(shape: Shape, reading: Reading, terms: Terms) -> Option:
 
 def _shape(reading: Reading, text: str, terms: Terms) -> Shape | None:
     cut = reading.cut or (terms.cut and _ran_out(reading, text))
-    shaper = Shaper(terms.specs, reading.unclosed, cut=cut)
+    shaper = Shaper(terms.specs, reading.unclosed, cut=cut, walled=_is_walled(reading, text))
     return shaper.shape(reading.value)
 
 
@@ -199,7 +232,7 @@ def _told(what: str) -> str:
 
 
 def _no_value(text: str, at: int, fault: Fault, terms: Terms) -> Block | None:
-    if terms.more and _line_end(text, fault.reach) >= len(text):
+    if terms.more and not is_settled(text, fault.reach):
         return Block(len(text), open=True)
     if not looks_like_call(text, at, fault.at, terms):
         vain = fault.reach - at + _EFFORT

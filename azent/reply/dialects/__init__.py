@@ -99,7 +99,7 @@ DIALECTS = (
     Dialect("reasoning", "|".join(opener for opener, _ in _THOUGHTS), _thought),
     Dialect("the end of reasoning", _CLOSED_THOUGHT, _late_end_of_thought),
     Dialect("Hermes and other tags", tags.OPENER, tags.tagged),
-    Dialect("Qwen3-Coder", r"<function\s*=", tags.bare_markup),
+    Dialect("Qwen3-Coder", r"<function[ \t]{0,8}=", tags.bare_markup),
     Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR}\s?|antml:)?invoke name=", tags.bare_markup),
     Dialect("Mistral", r"\[TOOL_CALLS\]", tokens.mistral),
     Dialect("DeepSeek V3", rf"<{_BAR}tool▁call▁begin{_BAR}>", tokens.deepseek),

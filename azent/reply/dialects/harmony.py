@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from azent.messages import Call
 from azent.reply.found import Block, Mode, Terms
-from azent.reply.weigh import call_with, option, truncated
+from azent.reply.weigh import call_with, option, truncated, without_object
 
 _MARK = re.compile(r"([^<]{0,200}+)<\|(\w+)\|>")
 _BEGUN = re.compile(r"[^<]{0,200}+(?:<\|?\w*\|?)?\Z")
@@ -95,12 +95,15 @@ def _unread(text: str, at: int, name: str, terms: Terms) -> Block:
     end = until.end() if until else len(text)
     if terms.more and end >= len(text):
         return Block(len(text), open=True)
-    chosen = option([Call(name, {"input": text[at:end]})], terms)
-    return Block(end, chosen.calls)
+    given = {"input": body} if (body := text[at : until.start() if until else end].strip()) else {}
+    return Block(end, option([Call(name, given)], terms).calls)
 
 
 def _without_message(text: str, header: _Header, terms: Terms) -> Block:
     """A header that the text, or another mark, breaks off."""
+    if header.ends_in == "call" and (recipient := _TO.search(header.told)):
+        name = recipient.group(1).removeprefix("functions.")
+        return Block(header.end, problem=without_object(name))
     if header.ends_in or not _BEGUN.match(text, header.end):
         return Block(header.end)
     if terms.more:

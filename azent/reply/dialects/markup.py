@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from azent.literals import Bare
-from azent.messages import Call
+from azent.messages import Call, Problem
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, option, truncated
 from azent.validate import resolved_tool
@@ -45,14 +45,14 @@ _DSML = r"(?:[|｜]DSML[|｜]\s?|antml:|\w+:)?"
 _BROKEN = r"<parameter\b"  # an argument whose tag is damaged is no text of the one before it
 _OUTER_END = r"</tool_calls?>|</function_calls?>|<\|?tool_call"
 QWEN = _patterns(
-    r"<function\s*=\s*[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
+    r"<function[ \t]{0,8}=\s*[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
     r"<parameter(?:\s*[=>]|\s+name\s*=)\s*[\"']?(?P<key>[^<>\"']+?)[\"']?\s*>",
     r"</parameter>",
     r"\s*(?:</function>|(?=</tool_call>))",
     True,
 )
 INVOKE = _patterns(
-    rf"<{_DSML}invoke name=\"(?P<name>[^\"<>]+)\"\s*(?P<empty>/)?>",
+    rf"<{_DSML}invoke name=\"(?P<name>[^\"<>\n]{{1,100}})\"[ \t]{{0,8}}(?P<empty>/)?>",
     rf"<{_DSML}parameter name=\"(?P<key>[^\"<>]+)\"(?: string=\"(?P<type>true|false)\")?\s*>",
     rf"</{_DSML}parameter>",
     rf"\s*</{_DSML}invoke>",
@@ -66,13 +66,15 @@ GLM = _patterns(
     False,
 )
 KIMI = _patterns(
-    r"<\|open\|>call tool=\"(?P<name>[^\"]+)\"[^<]*<\|sep\|>",
+    r"<\|open\|>call tool=\"(?P<name>[^\"<\n]{1,100})\"[^<\n]{0,60}<\|sep\|>",
     r"<\|open\|>argument key=\"(?P<key>[^\"]+)\"(?: type=\"(?P<type>\w+)\")?[^<]*<\|sep\|>",
     r"<\|close\|>argument<\|sep\|>",
     r"\s*<\|close\|>call<\|sep\|>",
     False,
 )
 _SPACE = re.compile(r"\s*+")
+_DAMAGE = re.compile(r".*?(?=\n[ \t]*\n|\n```|\Z)", re.DOTALL)
+_BEGUN_TAG = re.compile(r"\s*<[^<>\n]*\Z")
 _STRING = ("true", "string")
 
 
@@ -164,11 +166,11 @@ def markup_call(text: str, at: int, terms: Terms, markup: Markup) -> Block | Non
         given, end, ended = reader.arguments(opener.end())
     except _OutOfText:
         return _cut(text, name, terms)
-    if not ended and terms.more:
+    if ended:
+        return _made(name, given, end, terms)
+    if terms.more:
         return Block(len(text), open=True)
-    if not ended and (terms.cut or text[end:].strip()[:1] == "<"):
-        return _cut(text, name, terms)
-    return _made(name, given, end, terms)
+    return _without_end(text, name, given, end, terms, markup)
 
 
 def _made(name: str, given: Any, end: int, terms: Terms) -> Block:
@@ -188,6 +190,20 @@ def _ending(block: Block, end: int) -> Block:
 
 def _cut(text: str, name: str, terms: Terms) -> Block:
     return Block(len(text), problem=None if terms.more else truncated(name), open=True)
+
+
+def _without_end(text: str, name: str, given: Any, end: int, terms: Terms, markup: Markup) -> Block:
+    """A call whose end does not follow its arguments: cut there, or something else stands there."""
+    if terms.cut or _BEGUN_TAG.match(text, end):
+        return _cut(text, name, terms)
+    closer = re.compile(_inner(markup.call_end)).search(text, end)
+    if closer is None and not text.startswith("<", _skip(text, end)):
+        return _made(name, given, end, terms)
+    stray = text[_skip(text, end) :][:40].split("\n")[0]
+    message = f"{name}: The call could not be read: {stray!r} is no argument."
+    damage = _DAMAGE.match(text, end)
+    until = closer or damage
+    return Block(until.end() if until else end, problem=Problem("malformed", message))
 
 
 def _known(name: str, terms: Terms) -> dict[str, Any]:

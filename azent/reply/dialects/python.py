@@ -12,7 +12,7 @@ from typing import Any
 from azent.literals import Fault, Reading, readings
 from azent.messages import Call
 from azent.reply.found import Block, Terms
-from azent.reply.weigh import broken, option, truncated
+from azent.reply.weigh import broken, is_settled, option, truncated
 from azent.validate import resolved_tool
 
 _NAME = re.compile(r"(?:await\s+)?(?P<print>print\s*\(\s*)?(?P<name>[A-Za-z_][\w.:-]{0,100})\s*\(")
@@ -21,6 +21,7 @@ _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
 _WORD = re.compile(r"\w++(?!\s*+=)")
 _SPACE = re.compile(r"(?:\s|#[^\n]*)*+")
 _BETWEEN = re.compile(r"[\s,;]*+")
+_NO_STRING = "0123456789-TFN"
 
 
 class _NoCall(Exception):
@@ -42,6 +43,7 @@ class Reader:
         self.text, self.terms = text, terms
         self.bent: list[str] = []
         self.name = ""
+        self.reach = 0  # how far was read to find out where its strings end
 
     def calls(self, at: int) -> tuple[list[Call], int]:
         """A list of calls in brackets, or one call without; and where it ends."""
@@ -112,6 +114,8 @@ class Reader:
     def _value(self, at: int) -> Any:
         self._present(at)
         found = readings(self.text, at, python=True, place="argument")
+        if self.text[at] not in _NO_STRING:
+            self.reach = max(max(each.end, each.reach) for each in found)
         found = [each for each in found if not self._ends_in_a_word(each)] or found
         if any(other.value != found[0].value for other in found):
             reach = max(other.end for other in found)
@@ -169,7 +173,10 @@ def python_calls(text: str, at: int, terms: Terms, *, sure: bool = False) -> Blo
     except _OutOfText as out:
         return _unfinished(text, out.name, terms, sure)
     except Fault as fault:
+        fault.reach = max(fault.reach, reader.reach)
         return _broken(text, at, fault, reader.name, terms, marked)
+    if terms.more and reader.reach and not is_settled(text, reader.reach):
+        return Block(len(text), open=True)
     if not _plausible(calls, marked, terms):
         return None
     chosen = option(calls, terms, 0, [f"{what} was forgiven" for what in reader.bent])
@@ -194,11 +201,11 @@ def _broken(
 ) -> Block | None:
     """A call that cannot be read: a problem where its tool is known, else mere words."""
     known = resolved_tool(name, terms.specs) is not None
-    if terms.more and (known or marked) and _end_of_line(text, fault.reach) >= len(text):
+    end = _end_of_line(text, fault.at)
+    if terms.more and (known or marked) and not (end < len(text) and is_settled(text, fault.reach)):
         return Block(len(text), open=True)
     if not known or fault.at >= len(text):
         return None
-    end = _end_of_line(text, fault.at)
     return Block(end, problem=broken(fault, at, name), vain=fault.reach - at)
 
 

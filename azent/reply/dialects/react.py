@@ -1,4 +1,9 @@
-"""ReAct: Thought, Action and Action Input, a line each; and what the model then makes up."""
+"""ReAct: Thought, Action and Action Input, a line each; and what the model then makes up.
+
+An action is a call where it is, exactly, a tool's name before its input, `tool(...)`, `tool[...]`,
+`tool {...}` or a call as JSON, and nothing else stands on its line. A name that no tool has is a
+problem where an input follows it; all else that `Action:` may stand before is words.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +12,37 @@ from dataclasses import replace
 from typing import Any
 
 from azent.messages import Call, Problem
+from azent.reply import keys
 from azent.reply.dialects.python import python_calls
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, option, protocol, truncated
 from azent.validate import resolved_tool
+from azent.validate.names import folded
 
-_LABEL = r"[*_#\s]{0,6}%s[*_]{0,2}\s*:[*_]{0,2}[ \t]*"
+_LABEL = r"[*_#\s]{0,6}(?i:%s)(?: ?\d{1,2})?[*_]{0,2}[ \t]{0,2}[:：][*_]{0,2}[ \t]*"
 _THOUGHT = re.compile(_LABEL % "Thought")
 _FINAL = re.compile(_LABEL % "Final Answer")
-_ACTION = re.compile(_LABEL % "Action" + r"(?P<name>[^\n]*)")
-_INPUT = re.compile(r"\s*" + _LABEL % r"Action[ _]Input")
+_ACTION = re.compile(
+    _LABEL % "Action" + r"(?:\n[ \t]*)?(?P<name>(?:(?![ \t,;.]Action[ _]Input)[^\n])*)"
+)
+_ITEM = r"(?:(?:[-*•+]|\d{1,3}[.)])[ \t]{1,2})?"
+_INPUT = re.compile(
+    rf"[\s,;.]{{0,8}}{_ITEM}" + _LABEL % r"(?:Action[ _])?(?:Input|Arguments|Parameters)"
+)
+_BEGUN_INPUT = re.compile(r"[\s,;.]{1,8}[*_#]{0,6}(?i:Action)[ _]?\w{0,5}[*_]{0,2}\s*\Z")
 _NEXT = re.compile(r"\n" + _LABEL % "(Thought|Action|Final Answer|Observation)")
-_LABEL_CHARS = 40  # so many tell whether an input follows
+_LABEL_CHARS = 48  # so many tell whether an input follows
+_DECORATION = "`*\"' "
 _MARKS = re.compile(r"[`*.\s]*")
 _FENCE = re.compile(r"\s*```(?:json)?\s*")
 _REST = re.compile(r"[^\n]*")
-_CALLED = re.compile(r"(?:await )?(?P<name>[\w.-]+)\s*\(")
+_CALLED = re.compile(r"(?:await )?(?:print\s*\(\s*)?(?P<name>[\w.-]+)\s*\((?P<named>\s*\w+\s*=)?")
 _KEYED = re.compile(r"(?P<key>\w+)\s*(?P<mark>[=:])")
 _QUOTED = re.compile(r"(?P<mark>[\"'`])(?P<inner>(?:(?!(?P=mark)).)*)(?P=mark)")
-_INLINE = re.compile(r"(?P<name>[\w.-]+)\s*\[(?P<given>[^\]\n]*)\]\s*\Z")
+_INLINE = re.compile(r"(?P<name>[\w.-]+)\s*\[(?P<given>[^\]\n]*)\]")
+_BESIDE = re.compile(r"(?P<name>[\w.-]+)[ \t:]*(?=\{)")
+_BELOW = re.compile(r"\s{1,8}(?=\{)")
+_ONE_WORD = re.compile(r"[\w.:/-]{1,80}")
 
 
 def react(text: str, at: int, terms: Terms) -> Block | None:
@@ -33,7 +50,7 @@ def react(text: str, at: int, terms: Terms) -> Block | None:
     if (thought := _THOUGHT.match(text, at)) is not None:
         return _thought(text, thought.end(), terms)
     if (final := _FINAL.match(text, at)) is not None:
-        return Block(final.end(), open=terms.more and final.end() >= len(text))
+        return _answer(text, final.end(), terms)
     action = _ACTION.match(text, at)
     return None if action is None else _action(text, action, terms)
 
@@ -43,30 +60,65 @@ def _thought(text: str, begin: int, terms: Terms) -> Block | None:
     following = _NEXT.search(text, begin)
     if following is None:
         return Block(len(text), open=True) if terms.more else None
-    if following.group(1) not in ("Action", "Final Answer"):
+    if following.group(1).casefold() not in ("action", "final answer"):
         return None
     return Block(following.start(), thinking=text[begin : following.start()].strip())
 
 
+def _answer(text: str, begin: int, terms: Terms) -> Block:
+    """The answer without its label; a call in its place is one, as it is behind any label."""
+    if begin >= len(text):
+        return Block(begin, open=terms.more)
+    block = _value(text, begin, terms)
+    return block if block is not None and (block.open or block.says_something) else Block(begin)
+
+
+def _value(text: str, at: int, terms: Terms) -> Block | None:
+    """The calls in brackets or braces at `at`, with nothing else on the line where they end."""
+    if text[at : at + 1] not in ("{", "["):
+        return None
+    listed = python_calls(text, at, terms) if text[at] == "[" else None
+    return _alone(text, listed or protocol(text, at, terms), terms)
+
+
+def _alone(text: str, block: Block | None, terms: Terms) -> Block | None:
+    """The block up to the end of its line, if its line holds nothing else."""
+    if block is None or block.open:
+        return block
+    line = _REST.match(text, block.end)
+    end = line.end() if line else block.end
+    if terms.more and end >= len(text):
+        return Block(len(text), open=True)
+    return replace(block, end=end) if _MARKS.fullmatch(text, block.end, end) else None
+
+
 def _action(text: str, action: re.Match[str], terms: Terms) -> Block | None:
-    name = action.group("name").strip().strip("`*\"' ")
-    if terms.more and (action.end() >= len(text) or not text[action.end() :].strip()):
+    if terms.more and not text[action.end() :].strip():
         return Block(len(text), open=True)
-    if name.startswith(("{", "[")):
-        return protocol(text, text.index(name[0], action.start("name")), terms)
-    called = _CALLED.match(name)
-    name = called.group("name") if called else name
-    if not name or not resolved_tool(name, terms.specs):
-        return _inline(name, action, terms)
+    begin = action.end("name") - len(action.group("name").lstrip(_DECORATION))
+    if (block := _value(text, begin, terms)) is not None and (block.open or block.says_something):
+        return block
     label = _INPUT.match(text, action.end())
-    if label is not None:
-        block = _with_input(text, label.end(), name, terms)
-        return _agreed(block, _as_python(text, action, terms)) if called else block
-    if terms.more and len(text) - action.end() < _LABEL_CHARS:
+    if terms.more and label is None and len(text) - action.end() < _LABEL_CHARS:
         return Block(len(text), open=True)
-    if called is not None:
-        return _as_python(text, action, terms)
-    return _without_input(text, action, name, terms)
+    name = action.group("name").strip(_DECORATION + "[]")
+    if (called := _CALLED.match(name)) is not None:
+        return _called(text, begin, called, label, terms)
+    if resolved_tool(name, terms.specs):
+        return _known(text, action, name, label, terms)
+    return _inline(text, begin, action, terms) or _no_tool(text, action, name, label, terms)
+
+
+def _called(
+    text: str, begin: int, called: re.Match[str], label: re.Match[str] | None, terms: Terms
+) -> Block | None:
+    """`Action: search("rent")`; of a tool that there is not, only with arguments by name."""
+    known = resolved_tool(called.group("name"), terms.specs)
+    sure = known is None and called.group("named") is not None
+    block = _alone(text, python_calls(text, begin, terms, sure=sure), terms)
+    if known is None or label is None:
+        return block
+    return _agreed(_with_input(text, label.end(), called.group("name"), terms), block)
 
 
 def _agreed(block: Block, other: Block | None) -> Block:
@@ -78,32 +130,55 @@ def _agreed(block: Block, other: Block | None) -> Block:
     return Block(block.end, problem=Problem("malformed", message), open=block.open)
 
 
-def _as_python(text: str, action: re.Match[str], terms: Terms) -> Block | None:
-    """`Action: search("rent")`, with nothing else on the line where it ends."""
-    begin = action.start("name") + len(action.group("name")) - len(action.group("name").lstrip("`"))
-    block = python_calls(text, begin, terms)
-    if block is None or block.open:
-        return block
-    line = _REST.match(text, block.end)
-    end = line.end() if line else block.end
-    if terms.more and end >= len(text):
-        return Block(len(text), open=True)
-    return replace(block, end=end) if _MARKS.fullmatch(text, block.end, end) else None
+def _known(
+    text: str, action: re.Match[str], name: str, label: re.Match[str] | None, terms: Terms
+) -> Block | None:
+    """The name of a tool: its input follows, or it takes none, or the input is missing."""
+    if label is not None:
+        return _with_input(text, label.end(), name, terms)
+    if (below := _BELOW.match(text, action.end())) is not None:
+        block = protocol(text, below.end(), terms)
+        return block if block and block.calls else call_with(name, text, below.end(), terms)
+    if _BEGUN_INPUT.match(text, action.end()):
+        return Block(len(text), problem=truncated(name), open=True)
+    if not action.group().lstrip("*_# \t\n").startswith("A"):
+        return None  # `action: now` is a line of some listing rather than an action
+    return Block(action.end(), option([Call(name, {})], terms).calls)
 
 
-def _inline(name: str, action: re.Match[str], terms: Terms) -> Block | None:
-    """`Action: search[rent]`, as the first paper had it."""
-    inline = _INLINE.match(name)
-    if inline is None or not resolved_tool(inline.group("name"), terms.specs):
+def _inline(text: str, begin: int, action: re.Match[str], terms: Terms) -> Block | None:
+    """`Action: search[rent]`, as the first paper had it, or `Action: search {"query": "rent"}`."""
+    beside = _BESIDE.match(text, begin)
+    if beside is not None and resolved_tool(beside.group("name"), terms.specs):
+        return _alone(text, call_with(beside.group("name"), text, beside.end(), terms), terms)
+    inline = _INLINE.match(text, begin)
+    if inline is None or not _MARKS.fullmatch(text, inline.end(), action.end()):
         return None
-    given: Any = inline.group("given")  # a bare value: `checked` finds the argument it is for
-    chosen = option([Call(inline.group("name"), given)], terms)
-    return Block(action.end(), chosen.calls, repairs=chosen.bent)
+    name, given = inline.group("name", "given")
+    if folded(name) in ("finish", *keys.ANSWERS):
+        return Block(action.end(), words=given)
+    return replace(_bound(name, given, terms), end=action.end()) if _is(name, terms) else None
 
 
-def _without_input(text: str, action: re.Match[str], name: str, terms: Terms) -> Block | None:
-    chosen = option([Call(name, {})], terms)
-    return Block(action.end(), chosen.calls) if chosen.legal else None
+def _no_tool(
+    text: str, action: re.Match[str], name: str, label: re.Match[str] | None, terms: Terms
+) -> Block | None:
+    """No action but an answer, or an action that there is not."""
+    if label is None:
+        ends = folded(name) in keys.NO_TOOL and _FINAL.match(text, action.end())
+        return Block(action.end()) if ends else None
+    if folded(name) in keys.ANSWERS:
+        return Block(label.end(), open=terms.more and label.end() >= len(text))
+    begun = len(text) - len(text[label.end() :].lstrip())
+    if terms.more and begun >= len(text):
+        return Block(len(text), open=True)
+    if not (_ONE_WORD.fullmatch(name) or text.startswith("{", begun)):
+        return None
+    return _with_input(text, label.end(), name, terms)
+
+
+def _is(name: str, terms: Terms) -> bool:
+    return resolved_tool(name, terms.specs) is not None
 
 
 def _with_input(text: str, at: int, name: str, terms: Terms) -> Block:

@@ -32,7 +32,7 @@ _HALF_OPEN = re.compile(r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|<[^>\n]{0
 _LONGEST_CLOSER = 40
 _SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
-_NAMED = re.compile(r"(?P<name>[A-Za-z_][\w.:/-]{0,100})\s*(?::|\n)?\s*(?=\{)")
+_NAMED = re.compile(r"(?:call:)?(?P<name>[A-Za-z_][\w.:/-]{0,100})\s*(?::|\n)?\s*(?=\{)")
 _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［]|<function|<\S{0,12}invoke|[A-Za-z_][\w.:/-]{0,100}\s*[({:]")
 _BEGUN = re.compile(r"(?:[\w.:/`\s-]{0,110}|<[^>]{0,120})\Z")

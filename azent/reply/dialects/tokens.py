@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from azent.reply.found import Block, Terms
-from azent.reply.weigh import call_with, protocol, truncated
+from azent.reply.weigh import call_with, protocol, truncated, without_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ GEMMA = Tokens(
 )
 
 
+_BARE_INPUT = re.compile(r"\[TOOL_CALLS\]\s*(?P<name>[^\[\]{}<>\s]+)\s*\[ARGS\]\s*[^\s{][^\n]*")
 _SECTION = re.compile(r"<\|tool_calls_section_begin\|>[^<]*+")
 
 
@@ -65,9 +66,7 @@ def token_call(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -
     """
     head = tokens.head.match(text, at)
     if head is None:
-        if re.compile(partial + r"\Z").match(text, at):
-            return unfinished(text, terms)
-        return None
+        return _without_input(text, at, terms, tokens, partial)
     block = call_with(head.group("name"), text, head.end(), terms)
     if block.open or block.problem is not None:
         return block
@@ -81,6 +80,17 @@ def token_call(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -
     return block
 
 
+def _without_input(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -> Block | None:
+    """A head without an input in braces: it has its tail all the same, or the text ends in it."""
+    begun = re.compile(partial).match(text, at)
+    if begun is None:
+        return None
+    tail = tokens.tail.search(text, at, begun.end()) if tokens.needs_tail else None
+    if tail is not None:
+        return Block(tail.end(), problem=without_object())
+    return unfinished(text, terms) if begun.end() >= len(text) else None
+
+
 def mistral(text: str, at: int, terms: Terms) -> Block | None:
     """`[TOOL_CALLS]` before a JSON list, or before each `name[ARGS]{...}`."""
     opener = re.compile(r"\[TOOL_CALLS\]\s*").match(text, at)
@@ -92,8 +102,18 @@ def mistral(text: str, at: int, terms: Terms) -> Block | None:
     ):
         block = protocol(text, opener.end(), terms)
         return replace(block, wrapper=False) if block else None
+    if (bare := _BARE_INPUT.match(text, at)) is not None:
+        return _without_braces(text, bare, terms)
     partial = r"\[TOOL_CALLS\][^\[\]{}<>]*(?:\[[A-Z_]*\]?[^\[\]{}\s]*\s*){0,2}(?:\[[A-Z_]*)?"
     return token_call(text, at, terms, MISTRAL, partial)
+
+
+def _without_braces(text: str, bare: re.Match[str], terms: Terms) -> Block:
+    """`[TOOL_CALLS]name[ARGS]` before anything but an object: a problem as long as its line."""
+    cut_short = bare.end() >= len(text)
+    if cut_short and (terms.more or terms.cut):
+        return unfinished(text, terms)
+    return Block(bare.end(), problem=without_object(bare.group("name")))
 
 
 def deepseek(text: str, at: int, terms: Terms) -> Block | None:
@@ -117,7 +137,8 @@ def gemma(text: str, at: int, terms: Terms) -> Block | None:
     if opener is None:
         return None
     unsure = terms.more and len(text) - opener.end() < len("<tool_call|>")
-    return Block(opener.end(), problem=truncated(), open=unsure)
+    problem = truncated() if opener.end() >= len(text) else without_object()
+    return Block(opener.end(), problem=problem, open=unsure)
 
 
 def unfinished(text: str, terms: Terms) -> Block:

@@ -14,7 +14,7 @@ from azent.reply.found import Block, Mode, Terms
 
 _OPENER = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.-]*)[ \t]*\n?")
 _BETWEEN = re.compile(r"[\s,;]*+")
-_CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|Action\s*:|Thought\s*:")
+_CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|(?i:Action|Thought)\s*[:：]")
 _SHORT = 60  # what begins with less than that may still become a call
 _MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80})?\s*\Z")
 
@@ -78,7 +78,7 @@ def _one(text: str, at: int, terms: Terms) -> Block | None:
         return None
     if text[at] == "<":
         return dialect_at(text, at, terms)
-    if text.startswith(("Action", "Thought"), at):
+    if text.startswith(("Action", "Thought", "action", "thought"), at):
         return react(text, at, terms)
     if text.startswith(("{", "[", "｛", "［"), at):
         return contents(text, at, terms)

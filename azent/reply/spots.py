@@ -20,7 +20,7 @@ _LINE = re.compile(
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
     r"|(?P<react>(?=[*_#]{0,6}(?i:Thought|Action|Final Answer)(?: ?\d{1,2})?[*_]{0,2}"
     r"[ \t]{0,2}[:：]))"
-    r"|(?P<header>(?=to=[\w.:-]+\s*<\|))|(?P<functools>(?=functools\[))"
+    r"|(?P<header>(?=to=[\w.:-]{1,100}\s*<\|))|(?P<functools>(?=functools\[))"
     r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
 )
 _LABEL = re.compile(rf"[:：=][*_]{{0,3}}[ \t]*(?P<value>`?(?={_VALUE}))")
@@ -28,14 +28,16 @@ _MARK = re.compile(rf"(?P<dialect>(?={OPENERS}))")
 _ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _FENCE = re.compile(r"(?P<fence>(?=```))")
 _LIKELY = re.compile(r"[\[◁]|</?[|｜tTfisrabeu]")
-_TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})\s*/?>")
+_TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
 _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
 _HELD = re.compile(
-    rf"{_BEGIN}[*_#\s]{{0,8}}(?:Thought|Action|Final(?: \w{{0,6}})?)?[*_]{{0,2}}\s*\Z"
+    rf"{_BEGIN}[*_#\s]{{0,8}}(?i:Thought|Action|Final(?: \w{{0,6}})?)?(?: ?\d{{1,2}})?"
+    r"[*_]{0,2}\s*\Z"
     rf"|{_BEGIN}(?:await )?[^\s]{{0,84}}\Z"
-    r"|\n\s*to=\S{0,100}\s*\Z|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    rf"|{_BEGIN}to=\S{{0,100}}(?:\s+<?)?\Z"
+    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
     r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )

@@ -15,8 +15,10 @@ from azent.reply.found import Block, Terms
 from azent.reply.weigh import broken, is_settled, option, truncated
 from azent.validate import resolved_tool
 
-_NAME = re.compile(r"(?:await\s+)?(?P<print>print\s*\(\s*)?(?P<name>[A-Za-z_][\w.:-]{0,100})\s*\(")
-_PARTIAL = re.compile(r"[\w.:\s-]{0,110}(?:print\s*\(\s*[\w.:-]{0,100})?\Z")
+_NAME = re.compile(
+    r"(?:await\s{1,4})?(?P<print>print\s{0,4}\(\s{0,8})?(?P<name>[A-Za-z_][\w.:-]{0,100})\s{0,4}\("
+)
+_PARTIAL = re.compile(r"[\w.:\s-]{0,120}(?:print\s{0,4}\(\s{0,8}[\w.:-]{0,100}\s{0,4})?\Z")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
 _WORD = re.compile(r"\w++(?!\s*+=)")
 _SPACE = re.compile(r"(?:\s|#[^\n]*)*+")
@@ -63,9 +65,10 @@ class Reader:
         return made, at + 1
 
     def _call(self, at: int) -> tuple[Call, int]:
+        if _PARTIAL.match(self.text, at):
+            raise _OutOfText(self.name)
         match = _NAME.match(self.text, at)
         if match is None:
-            self._maybe_partial(at)
             raise _NoCall
         name = match.group("name").removesuffix(".call").removesuffix(".run")
         self._admit(name)
@@ -153,10 +156,6 @@ class Reader:
 
     def _present(self, at: int) -> None:
         if at >= len(self.text):
-            raise _OutOfText(self.name)
-
-    def _maybe_partial(self, at: int) -> None:
-        if _PARTIAL.match(self.text, at):
             raise _OutOfText(self.name)
 
 

@@ -29,13 +29,13 @@ _CLOSER = re.compile(
 )
 _ANY_CLOSER = re.compile(rf"</(?:{_WORDS})>")
 _HALF_OPEN = re.compile(r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|<[^>\n]{0,200}\Z")
-_LONGEST_CLOSER = 40
+_AFTER = re.compile(r"(?:\s*+\S){40}")  # so much tells whether a closing tag follows
 _SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
-_NAMED = re.compile(r"(?:call:)?(?P<name>[A-Za-z_][\w.:/-]{0,100})\s*(?::|\n)?\s*(?=\{)")
+_NAMED = re.compile(r"(?:call:)?(?P<name>[A-Za-z_][\w.:/-]{0,100})\s{0,8}:?\s{0,8}(?=\{)")
 _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［]|<function|<\S{0,12}invoke|[A-Za-z_][\w.:/-]{0,100}\s*[({:]")
-_BEGUN = re.compile(r"(?:[\w.:/`\s-]{0,110}|<[^>]{0,120})\Z")
+_BEGUN = re.compile(r"\s*+(?:[\w.:/`\s-]{0,130}|<[^>]{0,120})\Z")
 
 
 def tagged(text: str, at: int, terms: Terms) -> Block | None:
@@ -118,7 +118,7 @@ def _closed(text: str, block: Block, terms: Terms) -> Block:
     closer = _CLOSER.match(text, block.end)
     if closer is not None:
         return replace(block, end=closer.end())
-    return replace(block, open=terms.more and len(text) - block.end < _LONGEST_CLOSER)
+    return replace(block, open=terms.more and not _AFTER.match(text, block.end))
 
 
 def bare_markup(text: str, at: int, terms: Terms) -> Block | None:

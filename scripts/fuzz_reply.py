@@ -31,7 +31,7 @@ LONGEST = 4000  # bytes of a text: replies that are longer have nothing new in t
 SLOWEST = 10  # seconds for one text
 # Words that were shown turn out to be reasoning where its end comes without its beginning.
 LATE_END = re.compile(
-    r"</(?:seed:)?(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<channel\|>|<unused95>"
+    r"</(?i:seed:think|think|thinking|thoughts?|reasoning|reflection|scratchpad)>|\[/THINK\]|◁/think▷|<channel\|>|<unused95>"
     r"|<\|close\|>think|<\|(?:end_of_thought|END_THINKING)\|>"
 )
 

@@ -50,7 +50,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}
 _INVALID = re.compile(r"\\(?:[^\"\\/bfnrtu'`]|u(?![0-9a-fA-F]{4}))")
 _CONTROL = re.compile(r"\\[nrt]")
 _PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})\\[^\n\"<>|?]*|[\w.$-]+(?:\\[\w.$-]+)+\.\w{1,5}")
-_JOINED = re.compile(r"[\"']\s*[+.]\s*[\"']|[\"']\s+[\"']")
+_JOINED = re.compile(r"[\"']\s*[+.,]\s*[\"']|[\"']\s+[\"']")
 _LATEX = re.compile(
     r"\\(?:t(?:imes|heta|au|ext\w*|an|o|op|ilde|riangle\w*)|n(?:abla|eq?|u|ot\w*)"
     r"|r(?:ho|ight\w*|angle|floor|ceil))(?![A-Za-z])"

@@ -1,9 +1,10 @@
 """Does a call stand alone? Only then is it meant; in a sentence it is talked about.
 
 Before it on its line may stand nothing, a list marker, or a label such as `Tool call:`; after it,
-nothing but stray closing marks, another call, or a chat marker. A line that quotes (`>`) or denies
-(`I will not run:`) does not lead to a call. A call in marks of its own (tags, special tokens) may
-follow words, but not in the quotes of a sentence, and not where a sentence runs on through a tag.
+nothing but stray closing marks, another call, or a chat marker. A line that quotes (`>`), denies
+(`I will not run:`), gives an example or asks for leave does not lead to a call. A call in marks of
+its own (tags, special tokens) may follow words, but not in the quotes of a sentence, and not where
+a sentence runs on through a tag.
 """
 
 from __future__ import annotations
@@ -12,13 +13,29 @@ import re
 
 REACH = 300  # characters looked back at most, so that a stream need not be kept
 
-_START = re.compile(r"[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?[`\"'(]?[ \t]*")
-_LABEL = re.compile(r"[ \t\ufeff]*[^\n>|{}\[\]\"`]{1,120}[:：=][*_]{0,3}[ \t]*[`]?")
+# What may stand before the first word of a line unseen: spaces of all kinds, marks and controls.
+GAP = r"[\x00-\x09\x0b-\x1a\x1c-\x20\x7f\xa0\u2000-\u200d\u202f\u2060\u3000\ufeff]*"
+_START = re.compile(GAP + r"(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?[`\"'(]?[ \t]*")
+_LABEL = re.compile(GAP + r"[^\n>|{}\[\]\"`]{1,120}[:：=][*_]{0,3}[ \t]*[`]?")
 _DENIAL = re.compile(
     r"\b(?:not|never|cannot|refuse\w*|avoid\w*|instead of|rather than|no longer)\b|n['’]t\b",
     re.IGNORECASE,
 )
-_REST = re.compile(r"[ \t]*(?:[}\])`\"';,]+[ \t]*)?")
+_ASIDE = re.compile(  # what leads to a call that is shown, or told of, rather than made
+    r"\b(?:for instance|examples?(?!\.\w)|such as|suppose|imagine|hypothetical\w*|would have)\b"
+    r"|\b(?:user|you|they|he|she|message)\s+(?:said|wrote|sent|asked|typed|pasted|gave)\b"
+    r"|\be\.g\.|(?:\A|[.!?] )\W*if\b",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"\b(?:would you like|do you want|shall i|should i|may i)\b.*\?\W*\Z", re.IGNORECASE
+)
+_FRAME = re.compile(
+    r"<(?:examples?|analysis|reflection|scratchpad|quote|blockquote|comment|context|history|user"
+    r"|instructions?)>\s*\Z",
+    re.IGNORECASE,
+)
+_REST = re.compile(GAP + r"(?:[}\])`\"';,]+[ \t]*)?")
 _NEXT = re.compile(
     r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)[ \t]{0,8}[{\[]"
 )
@@ -32,16 +49,22 @@ def may_begin(text: str, at: int) -> bool:
     begin = max(text.rfind("\n", max(0, at - REACH), at) + 1, at - REACH, 0)
     lead = text[begin:at]
     if _START.fullmatch(lead):
-        return not denied(_line_before(text, begin))
-    return bool(_LABEL.fullmatch(lead)) and not _DENIAL.search(lead)
+        return not denied(line_before(text, begin))
+    return bool(_LABEL.fullmatch(lead)) and not _unmeant(lead)
 
 
 def denied(line: str) -> bool:
-    """Does a line that leads to a call (it ends in a colon) say that it is not to be made?"""
-    return line.rstrip().endswith((":", "：")) and bool(_DENIAL.search(line))
+    """Does a line that leads to a call say that it is not to be made, or not now, or not by us?"""
+    if line.rstrip(" \t\r*_").endswith((":", "：")):
+        return _unmeant(line)
+    return bool(_ASKING.search(line) or _FRAME.search(line))
 
 
-def _line_before(text: str, begin: int) -> str:
+def _unmeant(lead: str) -> bool:
+    return bool(_DENIAL.search(lead) or _ASIDE.search(lead))
+
+
+def line_before(text: str, begin: int) -> str:
     """The last line with words in it before a line; only as far back as `REACH`."""
     lead = text[max(0, begin - REACH) : begin].rstrip().rstrip("`").rstrip()
     return lead[lead.rfind("\n") + 1 :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from azent.reply.alone import denied
+from azent.reply.alone import denied, line_before
 from azent.reply.dialects import dialect_at
 from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
@@ -25,14 +25,9 @@ def fenced(text: str, at: int, terms: Terms) -> Block | None:
     if opener is None:
         return None
     listing = _listing(text, at, opener)
-    if denied(_line_before(text, at)):
+    if denied(line_before(text, at)):
         return listing
     return _calls(text, opener, terms) or listing
-
-
-def _line_before(text: str, at: int) -> str:
-    lead = text[max(0, at - 300) : at].rstrip()
-    return lead[lead.rfind("\n") + 1 :]
 
 
 def _listing(text: str, at: int, opener: re.Match[str]) -> Block:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LISTS = ("tools", "tool_calls", "calls", "function_calls", "tool_uses", "actions", "toolcalls")
-SINGLES = ("tool_call", "function_call", "call", "functioncall", "toolcall")
+SINGLES = ("tool_call", "function_call", "call", "functioncall", "toolcall", "tool")
 OUTER = ("response", "output", "reply", "result", "message", "assistant", "json", "arguments")
 STRONG = ("tool", "tool_name", "function_name", "recipient_name", "toolname", "action")
 NAMES = (*STRONG, "name", "function")

@@ -6,8 +6,10 @@ returns cannot depend on how the text was cut.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 
 from azent.messages import Call, Problem, Reply, Specs
 from azent.reply.found import Block, Terms
@@ -16,6 +18,7 @@ from azent.reply.outlet import NOTHING, Outlet
 from azent.reply.scan import Scan, undone
 from azent.validate import checked
 
+_OR = re.compile(r"\W*(?:or|or else|alternatively)\W*", re.IGNORECASE)
 REPEATS = 32  # so many identical calls in one reply are no wish but a model going in circles
 
 
@@ -91,7 +94,7 @@ def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) 
 
 
 def _reply(blocks: list[Block], raw: str, done_reason: str) -> Reply:
-    blocks = _without_repeats(undone(blocks))
+    blocks = _without_choices(_without_repeats(undone(blocks)))
     words = "".join(block.words for block in blocks).strip()
     thinking = _thinking(blocks)
     calls = tuple(call for block in blocks for call in block.calls)
@@ -121,6 +124,20 @@ def _without_repeats(blocks: list[Block]) -> list[Block]:
         before = block if block.calls else before
         kept.append(block)
     return kept
+
+
+def _without_choices(blocks: list[Block]) -> list[Block]:
+    """Calls that are given as alternatives are a choice that the model has not made."""
+    made = [at for at, block in enumerate(blocks) if block.calls]
+    left: set[int] = set()
+    for one, other in pairwise(made):
+        between = "".join(block.words for block in blocks[one + 1 : other])
+        if _OR.fullmatch(between):
+            left |= {one, other}
+    if not left:
+        return blocks
+    choice = Block(0, problem=Problem("malformed", "Either call could be meant; send one of them."))
+    return [choice if at in left else block for at, block in enumerate(blocks)]
 
 
 def _nothing(done_reason: str) -> Problem:

@@ -17,6 +17,7 @@ from azent.reply import keys
 from azent.validate import resolved_tool
 from azent.validate.names import folded
 
+NAMELESS = "a call names no tool"
 UNCLOSED = "a closing bracket is missing"
 TRUNCATED = "The reply was cut off inside this call; nothing of it was run. Send it again, shorter."
 
@@ -78,7 +79,9 @@ class Shaper:
         shapes = [self.shape(item) for item in items if item not in (None, {})]
         if any(shape is None for shape in shapes):
             return None
-        return _joined(shape for shape in shapes if shape is not None)
+        joined = _joined(shape for shape in shapes if shape is not None)
+        joined.wrapper = not shapes
+        return joined
 
     def _repeated(self, value: Repeated) -> Shape | None:
         """Several calls written into one object: each begins where a key comes again."""
@@ -103,7 +106,7 @@ class Shaper:
         return shape
 
     def _items(self, inner: Any, strong: bool) -> Shape | None:
-        if inner is None or inner == []:
+        if inner is None or inner is False or inner == []:
             return Shape()
         if isinstance(inner, Mapping):
             return self._wrapper_of_one(inner)
@@ -113,8 +116,8 @@ class Shaper:
         if not strong and any(shape is None for shape in shapes):
             return None
         if all(shape is None for shape in shapes):
-            return Shape(broken="a call names no tool") if _all_objects(inner) else None
-        broken = "a call names no tool" if None in shapes else ""
+            return Shape(broken=NAMELESS) if _all_objects(inner) else None
+        broken = NAMELESS if None in shapes else ""
         joined = _joined(shape for shape in shapes if shape is not None)
         joined.broken = joined.broken or broken
         return joined
@@ -135,6 +138,8 @@ class Shaper:
     def _named(self, name: str, strong: bool) -> Shape | None:
         """Only a name: a call of a tool that needs no arguments, or one that lacks them."""
         tool = resolved_tool(name, self.specs)
+        if strong and tool is None and self._is_written_out(name):
+            return Shape(broken="it stands inside a string")
         if tool is None or (self._required(tool) and not strong):
             return Shape() if folded(name) in keys.NO_TOOL else None
         return Shape([Call(tool, {})], bent=["a bare name was read as a call without arguments"])
@@ -197,6 +202,8 @@ class Shaper:
         rest = {k: v for k, v in value.items() if k != name_key and k not in keys.BESIDE}
         for key in keys.THOUGHTS:
             rest.pop(key, None)
+        if tool is None and self._is_written_out(value[name_key]):
+            return Shape(broken="it stands inside a string")
         if tool is None:
             quiet = folded(value[name_key]) in keys.NO_TOOL and name_key in keys.STRONG and not rest
             return self._made([], value) if quiet else None
@@ -214,7 +221,7 @@ class Shaper:
         """A call of a tool that there is not: an answer in disguise, a problem, or just data."""
         name, given = value[name_key], value[input_key]
         if folded(name) in keys.NO_TOOL:
-            return self._made([], value)
+            return Shape(broken=NAMELESS) if given and not folded(name) else self._made([], value)
         if folded(name) in keys.ANSWERS and (words := _only_words(given)) is not None:
             shape = self._made([], value)
             shape.words = shape.words or words
@@ -246,7 +253,7 @@ class Shaper:
         return Shape(broken=UNCLOSED if self.walled else "truncated")
 
     def _made(self, calls: list[Call], value: dict[str, Any]) -> Shape:
-        shape = Shape(calls)
+        shape = Shape(calls, wrapper=not calls)
         for key in keys.THOUGHTS:
             if isinstance(value.get(key), str):
                 shape.thinking = value[key]
@@ -266,6 +273,11 @@ class Shaper:
 
     def _required(self, tool: str) -> Any:
         return (self.specs[tool].get("parameters") or {}).get("required")
+
+    def _is_written_out(self, name: str) -> bool:
+        """Is it no name, but a call of a tool written as code?"""
+        head, bracket, _ = name.partition("(")
+        return bool(bracket) and resolved_tool(head.strip(), self.specs) is not None
 
     def _fits(self, given: Mapping[str, Any], tool: str) -> bool:
         known = (self.specs[tool].get("parameters") or {}).get("properties", {})

@@ -10,11 +10,12 @@ import re
 from dataclasses import dataclass
 
 from azent.messages import Specs
+from azent.reply import alone
 from azent.reply.dialects import ANSWER_OPENERS, OPENERS
 
 _SPOT = re.compile(r"[\n:：=<\[`◁]")
 _VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
-_BEGIN = r"\n[ \t\ufeff]*(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?"
+_BEGIN = rf"\n{alone.GAP}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]+)?"
 _LINE = re.compile(
     rf"{_BEGIN}(?:"
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
@@ -27,7 +28,7 @@ _LABEL = re.compile(rf"[:：=][*_]{{0,3}}[ \t]*(?P<value>`?(?={_VALUE}))")
 _MARK = re.compile(rf"(?P<dialect>(?={OPENERS}))")
 _ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _FENCE = re.compile(r"(?P<fence>(?=```))")
-_LIKELY = re.compile(r"[\[◁]|</?[|｜tTfisrabeu]")
+_LIKELY = re.compile(r"[\[◁]|</?[|｜tTfFisSrRabeu]")
 _TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
 _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
@@ -79,5 +80,5 @@ def _names_tool(text: str, at: int, specs: Specs) -> bool:
 
 def held_from(text: str, at: int) -> int:
     """From where on the end of `text` is not certain to be prose; not before `at`."""
-    held = _HELD.search(text, max(at, len(text) - REACH))
+    held = _HELD.search(text, max(at, len(text.rstrip()) - REACH))
     return max(at, held.start()) if held else len(text)

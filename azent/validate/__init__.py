@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ from azent.validate.names import nearest, resolved
 
 __all__ = ["checked", "resolved_tool"]
 
+_KEYED = re.compile(r"\s*(\w+)\s*[=:]")
+_AROUND = ("arguments", "args", "input", "kwargs", "parameters", "params", "tool_input")
 _ECHO = {"type", "properties", "required", "title", "description", "additionalProperties"}
 
 
@@ -81,6 +84,9 @@ def _as_object(value: Any, judge: Judge, coercer: Coercer) -> Any:
         return {}
     if isinstance(value, (str, int, float)) and not isinstance(value, bool) and len(known) >= 1:
         return _bound(value, judge, coercer)
+    if isinstance(value, dict) and (inner := _wrapped(value, known)) is not None:
+        coercer.bent.append("$: an object around the arguments was taken away")
+        return inner
     if isinstance(value, dict) and _is_echo(value, known):
         coercer.bent.append("$: the arguments were taken out of a copy of the schema")
         return value["properties"]
@@ -106,8 +112,20 @@ def _bound(value: Any, judge: Judge, coercer: Coercer) -> Any:
     names = known if len(known) == 1 else required
     if len(names) != 1 or (len(known) > 1 and not isinstance(value, str)):
         return value
+    keyed = _KEYED.match(value) if isinstance(value, str) else None
+    if keyed is not None and keyed.group(1) in known:
+        return value  # `city=Oslo` is no city
     coercer.bent.append(f"$: a bare value was read as {names[0]!r}")
     return {names[0]: value}
+
+
+def _wrapped(value: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments inside a key that names them as such, and that is no argument itself."""
+    key = next(iter(value)) if len(value) == 1 else ""
+    inner = value.get(key)
+    if key not in _AROUND or key in known or not isinstance(inner, dict):
+        return None
+    return inner if inner and inner.keys() <= set(known) else None
 
 
 def _is_echo(value: dict[str, Any], known: Mapping[str, Any]) -> bool:

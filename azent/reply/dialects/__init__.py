@@ -24,11 +24,9 @@ class Dialect:
 
 
 _BAR = "[|｜]"
+_THINK = r"(?i:think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think)>"
 _THOUGHTS = (
-    (r"<(?:think|seed:think)>", r"</(?:think|seed:think)>"),
-    (r"<thinking>", r"</thinking>"),
-    (r"<thought>", r"</thought>"),
-    (r"<reasoning>", r"</reasoning>"),
+    (rf"<{_THINK}", rf"</{_THINK}"),
     (r"\[THINK\]", r"\[/THINK\]"),
     (r"<\|channel>thought\n?", r"<channel\|>"),
     (r"<\|open\|>think<\|sep\|>", r"<\|close\|>think(?:<\|sep\|>|(?=[^<])|\Z)"),

@@ -1,6 +1,6 @@
 """Replies as real models wrote them in free text, each with its right reading, judged by eye.
 
-Asked at temperature 0 in eight ways: with azent's own prompt sets, in the words of other families
+Asked at temperature 0 in nine ways: with azent's own prompt sets, in the words of other families
 (Hermes, Qwen3-Coder, ReAct, Python), and with hardly a word on the format. What is right is what
 the reply says, not what would have answered the question.
 """

@@ -24,9 +24,16 @@ _DENIAL = re.compile(
 _ASIDE = re.compile(  # what leads to a call that is shown, or told of, rather than made
     r"\b(?:for instance|examples?(?!\.\w)|such as|suppose|imagine|hypothetical\w*|would have)\b"
     r"|\b(?:user|you|they|he|she|message)\s+(?:said|wrote|sent|asked|typed|pasted|gave)\b"
-    r"|\be\.g\.|(?:\A|[.!?] )\W*if\b",
+    r"|\be\.g\.|\A\W*if\b",
     re.IGNORECASE,
 )
+_NO_CALL = re.compile(  # words before a tag deny it only where they are of calling
+    r"(?:\b(?:not|never|cannot|refuse to)|n['’]t)\s+(?:\w+\s+){0,2}"
+    r"(?:call|run|use|send|make|execute|invoke|do)\b",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"[.!?]\s+")
+_TOKENS = ("<|", "<｜", "[")  # marks that are no text to the models that write them
 _ASKING = re.compile(
     r"\b(?:would you like|do you want|shall i|should i|may i)\b.*\?\W*\Z", re.IGNORECASE
 )
@@ -61,7 +68,7 @@ def denied(line: str) -> bool:
 
 
 def _unmeant(lead: str) -> bool:
-    return bool(_DENIAL.search(lead) or _ASIDE.search(lead))
+    return bool(_DENIAL.search(lead) or _ASIDE.search(_SENTENCES.split(lead.strip())[-1]))
 
 
 def line_before(text: str, begin: int) -> str:
@@ -78,10 +85,22 @@ def rest_of_line(text: str, end: int) -> tuple[int, bool]:
 
 
 def is_mentioned(text: str, begin: int, end: int) -> bool:
-    """Is a call in marks of its own part of a sentence: in quotes there, or in a tag in its run?"""
+    """Is a call in marks of its own talked about: quoted, in the run of a sentence, or denied?"""
+    if not text.startswith(_TOKENS, begin) and _is_led_away(text, begin):
+        return True
     if _QUOTES.get(text[max(0, begin - 1) : begin]) == text[end : end + 1]:
         return not (may_begin(text, begin) and rest_of_line(text, end)[1])
-    return not text.startswith(("<|", "<｜", "["), begin) and in_a_sentence(text, begin, end)
+    return not text.startswith(_TOKENS, begin) and in_a_sentence(text, begin, end)
+
+
+def _is_led_away(text: str, begin: int) -> bool:
+    """Does its line quote it, or do the words before it say that it is not to be made?"""
+    start = max(text.rfind("\n", max(0, begin - REACH), begin) + 1, begin - REACH, 0)
+    lead = text[start:begin].strip()
+    if not lead:
+        return denied(line_before(text, start))
+    last = _SENTENCES.split(lead)[-1]
+    return lead.startswith(">") or bool(_NO_CALL.search(last) or _ASIDE.search(last))
 
 
 def in_a_sentence(text: str, begin: int, end: int) -> bool:

@@ -40,8 +40,9 @@ class Block:
     out of text: while more may come, nothing about it is certain. A `missed` one began like a value
     and is none; `vain` counts the characters that were read for nothing. `wrapper` marks a whole
     reply in the protocol's own form, which some models write twice. `mode` is what the text after
-    it is in. `stop` ends the reading: what follows is the model playing the other side. `undo`
-    makes reasoning of all that came before.
+    it is in. A `mark` is the end of a turn or of a call: a call may follow it on its line. `stop`
+    ends the reading: what follows is the model playing the other side. `undo` makes reasoning of
+    all that came before.
     """
 
     end: int
@@ -57,6 +58,7 @@ class Block:
     mode: Mode | None = None
     stop: bool = False
     undo: bool = False
+    mark: bool = False
 
     @property
     def says_something(self) -> bool:

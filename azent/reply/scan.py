@@ -183,7 +183,7 @@ class Scan:
         self._passed += block.end - self._at
         self._at, self._mode, self._stopped = block.end, block.mode, block.stop
         self._called = (self._called or bool(block.calls)) and not block.undo
-        self._chained = bool(block.calls or block.wrapper or block.undo)
+        self._chained = bool(block.calls or block.wrapper or block.undo or block.mark)
         yield block
 
     def _sequel(self, terms: Terms) -> Iterator[Block]:
@@ -248,6 +248,8 @@ class Scan:
         block = python_calls(self._text, at, terms)
         if block is None or block.open:
             return block
+        if alone.denied(alone.line_before(self._text, self._text.rfind("\n", 0, at) + 1)):
+            return None
         named = all(call.tool_input or "()" in self._text[at : block.end] for call in block.calls)
         return self._alone(at, block, terms) if named else None
 

@@ -47,7 +47,7 @@ _OWN_SIDE = re.compile(
     rf"(?:{_TURNS})\s*(?:assistant|model)?[^\S\n]*(?:<{_BAR}end_header_id{_BAR}>)?|<\|assistant\|>"
 )
 _ENDS = (
-    rf"<{_BAR}(?:im_end|eot_id|eom_id|endoftext|end|return|call|end_of_text|eot|EOT|message_end"
+    rf"<{_BAR}(?:im_end|eot_id|eom_id|python_tag|endoftext|end|return|call|end_of_text|eot|EOT|message_end"
     rf"|END_RESPONSE|START_RESPONSE|end▁of▁sentence|tool▁calls▁(?:begin|end)|tool▁call▁end"
     rf"|tool_calls_section_end|begin_of_text|END_OF_TURN_TOKEN){_BAR}>"
     rf"|</?{_BAR}DSML{_BAR}\s?(?:function_calls|tool_calls|calls)>"
@@ -83,21 +83,22 @@ def _turn(text: str, at: int, terms: Terms) -> Block | None:
     own = _OWN_SIDE.match(text, at)
     if own is None:
         return None
-    return Block(own.end(), open=terms.more and len(text) - own.end() < len("<|end_header_id|>"))
+    unsure = terms.more and len(text) - own.end() < len("<|end_header_id|>")
+    return Block(own.end(), open=unsure, mark=True)
 
 
 def _marker(text: str, at: int, terms: Terms) -> Block | None:
     match = _MARKERS.match(text, at)
-    if match is None or text[max(0, at - 1) : at] == "`":
+    if match is None or "`" in (text[at - 1 : at], text[match.end() : match.end() + 1]):
         return None
-    return Block(match.end(), open=terms.more and match.end() >= len(text))
+    return Block(match.end(), open=terms.more and match.end() >= len(text), mark=True)
 
 
 DIALECTS = (
     Dialect("reasoning", "|".join(opener for opener, _ in _THOUGHTS), _thought),
     Dialect("the end of reasoning", _CLOSED_THOUGHT, _late_end_of_thought),
     Dialect("Hermes and other tags", tags.OPENER, tags.tagged),
-    Dialect("Qwen3-Coder", r"<function[ \t]{0,8}=", tags.bare_markup),
+    Dialect("Qwen3-Coder", r"<function(?:[ \t]{0,8}=| name=)", tags.bare_markup),
     Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR}\s?|antml:)?invoke name=", tags.bare_markup),
     Dialect("Mistral", r"\[TOOL_CALLS\]", tokens.mistral),
     Dialect("DeepSeek V3", rf"<{_BAR}tool▁call▁begin{_BAR}>", tokens.deepseek),

@@ -15,9 +15,11 @@ from typing import Any
 
 from azent.literals import Bare
 from azent.messages import Call, Problem
+from azent.reply import keys
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, option, truncated
 from azent.validate import resolved_tool
+from azent.validate.names import folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ _DSML = r"(?:[|｜]DSML[|｜]\s?|antml:|\w+:)?"
 _BROKEN = r"<parameter\b"  # an argument whose tag is damaged is no text of the one before it
 _OUTER_END = r"</tool_calls?>|</function_calls?>|<\|?tool_call"
 QWEN = _patterns(
-    r"<function[ \t]{0,8}=\s*[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
+    r"<function(?:[ \t]{0,8}=| name=)\s*[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
     r"<parameter(?:\s*[=>]|\s+name\s*=)\s*[\"']?(?P<key>[^<>\"']+?)[\"']?\s*>",
     r"</parameter>",
     r"\s*(?:</function>|(?=</tool_call>))",
@@ -166,6 +168,8 @@ def markup_call(text: str, at: int, terms: Terms, markup: Markup) -> Block | Non
         given, end, ended = reader.arguments(opener.end())
     except _OutOfText:
         return _cut(text, name, terms)
+    if ended and not given and folded(name) in keys.NO_TOOL:
+        return Block(end, wrapper=True)
     if ended:
         return _made(name, given, end, terms)
     if terms.more:

@@ -51,7 +51,7 @@ def tagged(text: str, at: int, terms: Terms) -> Block | None:
     closed = _closed(text, block, terms)
     if closed.open:
         return closed
-    return replace(closed, wrapper=False)
+    return replace(closed, wrapper=closed.wrapper and not closed.calls)
 
 
 def contents(text: str, at: int, terms: Terms) -> Block | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from azent.reply.dialects.python import python_calls
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, protocol, truncated, without_object
 
@@ -55,6 +56,7 @@ GEMMA = Tokens(
 )
 
 
+_PYTHON = re.compile(r"[A-Za-z_][\w.]{0,100}\(")
 _BARE_INPUT = re.compile(r"\[TOOL_CALLS\]\s*(?P<name>[^\[\]{}<>\s]+)\s*\[ARGS\]\s*[^\s{][^\n]*")
 _SECTION = re.compile(r"<\|tool_calls_section_begin\|>[^<]*+")
 
@@ -102,6 +104,8 @@ def mistral(text: str, at: int, terms: Terms) -> Block | None:
     ):
         block = protocol(text, opener.end(), terms)
         return replace(block, wrapper=False) if block else None
+    if _PYTHON.match(text, opener.end()):
+        return python_calls(text, opener.end(), terms, sure=True)
     if (bare := _BARE_INPUT.match(text, at)) is not None:
         return _without_braces(text, bare, terms)
     partial = r"\[TOOL_CALLS\][^\[\]{}<>]*(?:\[[A-Z_]*\]?[^\[\]{}\s]*\s*){0,2}(?:\[[A-Z_]*)?"

@@ -168,6 +168,60 @@ NOT_MEANT = [
     ("brackets in prose", "See [now] and {x} and f(x)."),
     ("a name in prose", "I would use add(1, 2) here."),
     ("html", "<div>\n<b>now</b>\n</div>"),
+    ("an example on its line", f"For example: {CALL}"),
+    ("an example in a fence", f"For example:\n```json\n{CALL}\n```"),
+    ("numbered examples", f"Example 1:\n{ONE}\nExample 2:\n{ONE}"),
+    ("an example in Python", "For instance:\nnow()"),
+    ("such as", f"You can send calls such as:\n\n{CALL}"),
+    ("suppose", f"Suppose I sent this:\n{CALL}\nThen it would rain."),
+    ("if", f"If you wanted to know, it would be:\n{CALL}"),
+    ("what somebody said", f"The user said: {CALL}"),
+    ("what you wrote", f"You wrote:\n{CALL}"),
+    ("asking for leave", f"Would you like me to run this?\n{CALL}"),
+    ("in a table", f"| call | {CALL} |"),
+    ("an example's element", f"<example>\n{CALL}\n</example>"),
+    ("a comment", f"<!-- {CALL} -->"),
+    ("a changed line", f"```diff\n- {CALL}\n+ {CALL}\n```"),
+    ("denied in Python", "I would not call:\nnow()"),
+    ("a tag in a block quote", f"> {MARKED['hermes']}"),
+    ("a tag after a denial", f"I will not call {MARKED['hermes']}"),
+    ("a tag under a denial", f"Do not run this:\n{MARKED['hermes']}"),
+    ("a tag as an example", f"For example: {MARKED['hermes']}"),
+    ("a tool's tag under a denial", "I cannot send this:\n<now/>"),
+    ("two ways to think", f"<Think>{CALL}</Think>\n<scratchpad>\n{CALL}\n</scratchpad>It is cold."),
+    ("reasoning closed by another name", f"<think>{CALL}</thinking>It is cold."),
+]
+
+MEANT = [
+    ("a tag behind what is not known", f"I do not know. {MARKED['hermes']}", OSLO),
+    ("a tag behind what cannot be", f"I cannot tell without data: {MARKED['hermes']}", OSLO),
+    ("a tag amid words", f"One moment. {MARKED['hermes']} There.", OSLO),
+    ("an example two sentences before", f"An example of a city is Oslo. Here is it:\n{ONE}", OSLO),
+    ("an example's address", f"The weather for example.com:\n{ONE}", OSLO),
+    ("a question before", f"What is the weather?\n{ONE}", OSLO),
+    ("a label", f"Tool call: {ONE}", OSLO),
+    ("behind the end of a turn", f"<|im_end|>{ONE}", OSLO),
+    ("behind the begin of a turn", f"<|start_header_id|>assistant<|end_header_id|>{ONE}", OSLO),
+    ("behind a stray tag", f"</tool_call>{ONE}", OSLO),
+    *(
+        (f"behind {ord(char):#x}", f"{char}{ONE}{char}", OSLO)
+        for char in "\0\x01\t\x7f\xa0\u200b\u2060\u3000\ufeff\r"
+    ),
+    ("tool for an object", '{"tool": ' + NAMED.replace("arguments", "input") + "}", OSLO),
+    ("input in input", '{"tool":"get_weather","tool_input":{"input":{"city":"Oslo"}}}', OSLO),
+    ("Python behind Mistral's mark", "[TOOL_CALLS] now()", NOW),
+    ("a function's name as an attribute", '<function name="now">{}</function>', NOW),
+    *(
+        (f"no tool: {text}", text, "none")
+        for text in (
+            *('{"tool": "none", "tool_input": {}}', '{"tool": "None"}', "[{}]", '{"tools": false}'),
+            *(
+                "<tool_call>{}</tool_call>",
+                "<tool_call>[]</tool_call>",
+                "<tool_call>none</tool_call>",
+            ),
+        )
+    ),
 ]
 
 DAMAGE = [
@@ -392,6 +446,46 @@ CUT = [
     ("at the opening tag", "I will check.\n<tool_call>", "length"),
 ]
 
+KIMI = "<|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>"
+# Nothing is cut here, so what is said must be what is wrong.
+WHOLE = [
+    (name, text, "error:malformed")
+    for name, text in (
+        ("a missing value", '<function=add>{"a": 1, "b": }</function>'),
+        ("words for arguments", "<function=add>\nsome words\n</function>"),
+        ("arguments as Python", "<function=add>a=1, b=2</function>"),
+        ("elements of another kind", "<function=add>\n<param=a>1</param>\n</function>"),
+        ("a stray element in a tag", "<tool_call><function=add><x></function></tool_call>"),
+        ("a damaged parameter", '<invoke name="add"><parameter a>1</parameter></invoke>'),
+        ("GLM's key without its value", "<tool_call>add\n<arg_key>a</arg_key>\n1\n</tool_call>"),
+        ("no colons", '<tool_call>{"name": "add" "arguments" {"a": 1}}</tool_call>'),
+        ("Mistral's input without braces", "[TOOL_CALLS]add[ARGS]a=1, b=2"),
+        ("Kimi's without braces", f"{KIMI}a=1<|tool_call_end|>"),
+        ("Kimi's without an input", "<|tool_call_begin|>functions.add:0<|tool_call_end|>"),
+        ("Gemma's without an input", "<|tool_call>call:add<tool_call|>"),
+        ("DeepSeek's", "<｜tool▁call▁begin｜>add<｜tool▁sep｜>a=1<｜tool▁call▁end｜>"),
+        ("Harmony's without a message", "<|channel|>commentary to=functions.add<|call|>"),
+        ("Python without a value", "[add(a=1, b=)]"),
+        ("code in a string", '{"tool": "add(a=1, b=2)"}'),
+        ("code in a list", '{"tools": ["add(1, 2)"]}'),
+        ("no name but an input", '{"tool": "", "tool_input": {"a": 1}}'),
+        ("a list in a string's place", '{"tool":"read_file","tool_input":{"path":"a", "b"}}'),
+        ("two calls to choose from", f'{ONE}\nor\n{{"tool":"now","tool_input":{{}}}}'),
+        ("a choice in fences", f"Either\n```\n{ONE}\n```\nor:\n```\n[now()]\n```"),
+    )
+] + [
+    (
+        "a bracket missing before the end of a call",
+        '<tool_call>{"name":"add","arguments":{"a":1,"b":2</tool_call>',
+        [["add", "error:malformed"]],
+    ),
+    (
+        "a pair instead of a value",
+        '{"tool":"get_weather","tool_input":"city=Oslo"}',
+        [["get_weather", "error:invalid_argument"]],
+    ),
+]
+
 QWEN = "<function=add>\n<parameter=a>1</parameter>\n{}\n</function>"
 DIALECTS = [
     ("an argument's tag closed early", QWEN.format("<parameter>b>2</parameter>"), SUM),
@@ -537,7 +631,9 @@ def named(rows: list[tuple[Any, ...]]) -> list[Any]:
     return [pytest.param(*row[1:], id=row[0]) for row in rows]
 
 
-@pytest.mark.parametrize(("text", "expected"), named(SHAPES + AROUND + DAMAGE + DIALECTS + REFUSED))
+@pytest.mark.parametrize(
+    ("text", "expected"), named(SHAPES + AROUND + DAMAGE + DIALECTS + REFUSED + MEANT + WHOLE)
+)
 def test_is_read_as(text: str, expected: Outcome) -> None:
     assert outcome(read(text, specs())) == expected
 

@@ -19,7 +19,7 @@ _BEGIN = rf"\n{alone.GAP}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]+)?"
 _LINE = re.compile(
     rf"{_BEGIN}(?:"
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
-    r"|(?P<react>(?=[*_#]{0,6}(?i:Thought|Action|Final Answer)(?: ?\d{1,2})?[*_]{0,2}"
+    r"|(?P<react>(?=[*_# \t]{0,6}(?i:Thought|Action|Final Answer)(?: ?\d{1,2})?[*_]{0,2}"
     r"[ \t]{0,2}[:：]))"
     r"|(?P<header>(?=to=[\w.:-]{1,100}\s*<\|))|(?P<functools>(?=functools\[))"
     r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
@@ -34,7 +34,7 @@ _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
 _HELD = re.compile(
-    rf"{_BEGIN}[*_#\s]{{0,8}}(?i:Thought|Action|Final(?: \w{{0,6}})?)?(?: ?\d{{1,2}})?"
+    rf"{_BEGIN}[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
     r"[*_]{0,2}\s*\Z"
     rf"|{_BEGIN}(?:await )?[^\s]{{0,84}}\Z"
     rf"|{_BEGIN}to=\S{{0,100}}(?:\s+<?)?\Z"

@@ -146,6 +146,25 @@ def test_quotes_around_data_stay(text: str) -> None:
         'hm "<|tool_call>call:now er{city:<|"y>Oslo<|"|>}',  # a head with no name is no head
         "<|tool_call>call:{city: 1}<tool_call|>More.",
         'as in "<|tool_call>{now} and more',
+        '{"":""h"\nc',  # a quote looked like the end of a string before a line break, too
+        '[ad_devent(title="\n\x00\x00```\nMore.',
+        'add(a=""n>b>."""<x>\n```json```"y">',
+        '{"a": "b", "}, x": 1}',  # what a rejected quote could have been is a key
+        "{'a': 'b'" + "\x00" * 80 + ", c'}\n{d",
+        '{"a": "x" ' + "k" * 50 + ": 1}",  # keys are long, white space is longer
+        '{"a": "x",' + "\n" * 90 + '"k' + " " * 40 + '": 1}"',
+        "`<now/>`s",  # a quote that a word touches
+        '`<tool_call>{"name":"now","arguments":{}}</tool_call>` and',
+        '<｜DSML｜invoke name="\nnow">',  # heads with a line break in them
+        "<now\n/>",
+        "<function\n=now></function>",
+        "to=now  <|channel|>commentary<|message|>{}",
+        "print(\nnow(",
+        "<tool_call>" + " " * 250 + '{"name":"now","arguments":{}}',
+        "\n" + " " * 300 + '{"tool":"now","tool_input":{}}',
+        "[now()] and" + " " * 20 + "{x",
+        "### Action: now\n" + "\n" * 60 + "Action Input: {}",
+        "<tool_call>[now()]" + "\n" * 60 + "</tool_call>\n\nMore.",
     ],
 )
 @pytest.mark.parametrize("reason", ["stop", "length"])

@@ -103,8 +103,37 @@ FRAGMENTS = [
     "é…“”",
     "\ufeff",
 ]
+# What a call is broken by: heads without an end, quotes, controls, and much white space.
+BREAKS = [
+    '[get_weather(city="',
+    "add(a=1, b='",
+    '{"name": "add", "arguments": {"a": "',
+    "<function=add>\n<parameter=a>",
+    "Action: get_weather[",
+    "Action: add\nAction Input: {",
+    '"""',
+    "'",
+    '", ',
+    '"}',
+    '")]',
+    ", b=",
+    '"b": ',
+    "// ",
+    " and ",
+    "\x00" * 80,
+    "\x0b\r\n",
+    "\n" * 50,
+    " " * 250,
+    "key" * 40,
+]
 texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=9).map("".join)
+broken_texts = st.lists(st.sampled_from(FRAGMENTS + BREAKS), min_size=2, max_size=8).map("".join)
 reasons = st.sampled_from(["stop", "length"])
+
+
+def ends_no_thought(text: str) -> bool:
+    """Words that were shown turn out to be reasoning where its end comes without its beginning."""
+    return "</think>" not in text and "[/THINK]" not in text
 
 
 def cut(text: str, places: list[int]) -> list[str]:
@@ -134,10 +163,20 @@ def test_any_cut_reads_like_the_whole(text: str, reason: str, places: list[int])
 
 
 @settings(max_examples=400, deadline=None)
-@given(texts.filter(lambda text: "</think>" not in text and "[/THINK]" not in text), reasons)
+@given(texts.filter(ends_no_thought), reasons)
 def test_the_words_shown_are_the_text(text: str, reason: str) -> None:
     reply, shown = streamed(Reader(SPECS), list(text), reason)
     assert shown.strip() == reply.text
+
+
+@settings(max_examples=400, deadline=None)
+@given(broken_texts.filter(ends_no_thought), reasons, st.lists(st.integers(0, 10_000), max_size=8))
+def test_words_of_broken_calls_are_never_taken_back(
+    text: str, reason: str, places: list[int]
+) -> None:
+    for pieces in (list(text), cut(text, places)):
+        reply, shown = streamed(Reader(SPECS), pieces, reason)
+        assert shown.strip() == reply.text
 
 
 @settings(max_examples=300, deadline=None)

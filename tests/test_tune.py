@@ -328,6 +328,22 @@ def test_the_command_writes_a_set_that_the_model_gets_from_then_on(
     assert again.stderr == ""
 
 
+def test_a_winner_that_is_no_better_on_what_was_set_aside_is_told(
+    server: ScriptedOllama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is better by chance: the model is right with it on what was searched with alone."""
+    aside = {case.id for case in halves(["cases.jsonl"]).aside}
+
+    def reply(body: dict[str, Any]) -> str:
+        text = "\n".join(message["content"] for message in body["messages"])
+        return RIGHT if PLANTED in text and str(asked_number(text)) not in aside else WRONG
+
+    with ScriptedOllama(reply) as other:
+        monkeypatch.setenv("OLLAMA_HOST", other.url)
+        found = tune_it("--budget", 120)
+    assert "there it is no better than default: try more cases" in found.stdout
+
+
 def test_without_sets_named_all_of_a_language_are_begun_with(server: ScriptedOllama) -> None:
     write_set(Path("prompts/broken"), system="$nobody")
     write_set(Path("prompts/here"))

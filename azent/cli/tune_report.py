@@ -134,6 +134,8 @@ def show(tuned: Tuned, about: About, written: PromptSet, as_json: bool) -> None:
     print_figures(tuned.judged)
     for verdict in tuned.verdicts:
         print_text(str(verdict))
+        if verdict.comparison.difference <= 0:
+            print_text(f"there it is no better than {tuned.start.prompts}: try more cases")
     print_text(f"wrote {written.folder}")
     print_text(_use(tuned, taken, written))
 

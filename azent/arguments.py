@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeVar
 
@@ -37,7 +37,7 @@ def flag(name: str, value: Any) -> bool:
 
 def place(name: str, value: Any) -> Path:
     """The value as a path. Raises UsageError."""
-    if isinstance(value, str) or (isinstance(value, PathLike) and isinstance(str(value), str)):
+    if isinstance(value, str | PathLike) and isinstance(fspath(value), str):
         return Path(value)
     raise UsageError(f"{name} is {_shown(value)}", "It must be a path: a text, or a pathlib.Path.")
 

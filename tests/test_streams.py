@@ -38,7 +38,8 @@ import contextlib, logging, os, subprocess, sys, threading, time
 import azent
 KEPT = sys.stdout
 logging.getLogger("tool").addHandler(logging.StreamHandler(sys.stdout))
-print("LOADED")
+sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
+print("LOADED", sys.stdout.encoding, sys.stdout.isatty(), sys.stdout.writable())
 """
 ONE = '{"tools": [{"tool": "loud", "tool_input": {"n": 1}}]}'
 TWO = ONE.replace("}]", '}, {"tool": "loud", "tool_input": {"n": 2}}]')

@@ -15,9 +15,15 @@ from typing import Any
 import pytest
 
 import azent
+from azent import evaluate
+from azent.batch import run_batch
+from azent.mcp import connect, http_app
 from azent.models.embedded import Embedded
 from azent.models.ollama import Ollama
 from azent.models.openai import OpenAI
+from azent.models.profiles import profiles_from_json
+from azent.serve import Options
+from azent.serve.app import app
 
 
 def add(a: int, b: int) -> int:
@@ -247,3 +253,43 @@ def test_a_name_and_a_description_of_a_mark_are_in_the_schema() -> None:
     assert found == azent.Toolbox([marked])["plus"].spec
     given = azent.function_to_json(marked, name="sum", description="Other.")
     assert (given["name"], given["description"]) == ("sum", "Other.")
+
+
+# ---- what has modules of its own -----------------------------------------------------------------
+
+
+def batch(**given: Any) -> Any:
+    Path("questions.jsonl").write_text('{"id": "1", "question": "Hello"}\n', "utf-8")
+    asked = {"questions": "questions.jsonl", "answers": "a.jsonl", "agents": azent.Agent(model())}
+    return run_batch(**{**asked, **given})
+
+
+@pytest.mark.parametrize(
+    ("use", "arguments"),
+    [
+        (batch, ["questions", "answers", "agents", "parallel", "most", "patience", "approve"]),
+        (batch, ["watch"]),
+        (lambda agent: batch(agents=[agent]), ["agent"]),
+        (evaluate.read_cases, ["file"]),
+        (evaluate.read_outcomes, ["file"]),
+        (evaluate.read_bfcl, ["file"]),
+        (lambda **given: list(evaluate.run([], **given)), ["file", "jobs"]),
+        (lambda **given: evaluate.cases_from(**{"sources": [], **given}), ["sources", "sample"]),
+        (profiles_from_json, ["source"]),
+        (connect, ["address"]),
+        (lambda **given: connect("server", **given), ["env", "timeout"]),
+        (http_app, ["toolbox"]),
+        (app, ["models"]),
+        (lambda model: app({"m": model}), ["model"]),
+        (Options, ["host", "port", "max_bytes", "parallel", "waiting", "repairs", "timeout"]),
+        (Options, ["grace", "verbose"]),
+    ],
+)
+def test_so_it_is_in_other_modules(use: Callable[..., Any], arguments: list[str]) -> None:
+    for argument in arguments:
+        for wrong in (Odd(), b"text", float("nan"), {"a": Odd()}):
+            if argument == "env" and isinstance(wrong, dict):
+                continue
+            with pytest.raises(azent.AzentError) as refused:
+                use(**{argument: wrong})
+            assert refused.value.hint, f"{argument}: {refused.value}"

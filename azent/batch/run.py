@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
-from azent.arguments import place, whole
+from azent.arguments import called, many, place, seconds, whole
 from azent.batch.answers import Answers
 from azent.batch.lane import Lane, asking
 from azent.batch.pace import Pace
 from azent.batch.questions import BadLine, Item, read_questions
 from azent.batch.work import PATIENCE, TRIES, Outcome, Said, ask_all
-from azent.drive import Approve
+from azent.drive import Approve, asker
 from azent.errors import AzentError, UsageError
 
 MOST = 64  # questions at once to one server
@@ -75,6 +75,9 @@ def run_batch(
     questions, answers = place("questions", questions), place("answers", answers)
     if questions.resolve() == answers.resolve():
         raise UsageError("questions and answers are the same file", "Name another for the answers.")
+    patience = seconds("patience", patience)
+    called("watch", watch, "from a Progress and what was said to nothing")
+    asker(approve)  # what cannot be asked is told now, not at the first call
     lanes = _lanes([agents] if isinstance(agents, Agent) else agents, parallel, most, approve)
     progress, began = Progress(), time.monotonic()
     with Answers(answers) as file:
@@ -95,15 +98,19 @@ def _lanes(
 ) -> list[Lane]:
     fixed = None if parallel is None else whole("parallel", parallel, 1)
     whole("most", most, 1)
-    lanes = [
-        each
-        if isinstance(each, Lane)
-        else Lane(_name(each), asking(each, approve), Pace(most, fixed))
-        for each in agents
-    ]
+    agents = many("agents", agents, "[azent.Agent(...), ...]")
+    lanes = [_lane(each, Pace(most, fixed), approve) for each in agents]
     if not lanes:
         raise UsageError("there is nobody to ask", "Give an agent for each server.")
     return lanes
+
+
+def _lane(agent: Agent | Lane, pace: Pace, approve: Approve | None) -> Lane:
+    if isinstance(agent, Lane):
+        return agent
+    if isinstance(agent, Agent):
+        return Lane(_name(agent), asking(agent, approve), pace)
+    raise UsageError(f"{agent!r} is no agent", "Give azent.Agent(model), one for each server.")
 
 
 def _name(agent: Agent) -> str:

@@ -105,6 +105,9 @@ class Prints(io.TextIOBase):
         """It can be written to."""
         return True
 
+    def reconfigure(self, **how: Any) -> None:
+        """Leave it as it is: programs ask for UTF-8, and what cannot be printed is escaped."""
+
     def fileno(self) -> int:
         """That of standard error."""
         return sys.stderr.fileno()

@@ -19,9 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from azent.arguments import one_of, place, whole
 from azent.errors import CasesError
 from azent.evaluate.cases import Case, stamp
-from azent.evaluate.parts import Part
+from azent.evaluate.parts import PARTS, Part
 from azent.messages import Call
 from azent.wording import counted, reason_of
 
@@ -55,14 +56,17 @@ def bfcl_cases(category: str, *, part: Part = "all", sample: int | None = None) 
     return read_bfcl(files[-1], part=part, sample=sample)
 
 
-def read_bfcl(file: Path, *, part: Part = "all", sample: int | None = None) -> list[Case]:
+def read_bfcl(file: str | Path, *, part: Part = "all", sample: int | None = None) -> list[Case]:
     """The cases of one of its files, the possible answers beside it. Raises CasesError."""
+    file = place("file", file)
+    one_of("part", part, PARTS)
+    most = None if sample is None else whole("sample", sample, 1)
     category = category_of(file)
     rows = list(_rows(file))
     truths = {row["id"]: row["ground_truth"] for row in _truths(file)}
     wanted = [row for index, row in enumerate(rows) if part == "all" or _part(index) == part]
-    step = max(1, len(wanted) // sample) if sample else 1
-    return [_case(row, truths.get(row["id"]), category) for row in wanted[::step][:sample]]
+    step = max(1, len(wanted) // most) if most else 1
+    return [_case(row, truths.get(row["id"]), category) for row in wanted[::step][:most]]
 
 
 def category_of(file: Path) -> str:

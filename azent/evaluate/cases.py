@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from azent.arguments import place
 from azent.errors import AzentError, CasesError
 from azent.messages import Call
 from azent.tools import as_tool, specs_of
@@ -68,8 +69,9 @@ def stamp(*said: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def read_cases(file: Path, functions: Iterable[object] = ()) -> list[Case]:
+def read_cases(file: str | Path, functions: Iterable[object] = ()) -> list[Case]:
     """The cases in a file. Raises CasesError that names the first line that cannot be used."""
+    file = place("file", file)
     try:
         lines = file.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -85,10 +87,10 @@ def read_cases(file: Path, functions: Iterable[object] = ()) -> list[Case]:
 
 def _check_ids(cases: Iterable[Case], places: Iterable[str]) -> None:
     seen: dict[str, str] = {}
-    for case, place in zip(cases, places, strict=True):
+    for case, where in zip(cases, places, strict=True):
         if case.id in seen:
-            raise CasesError(f"{place}: the id {case.id!r} stands at {seen[case.id]} too")
-        seen[case.id] = place
+            raise CasesError(f"{where}: the id {case.id!r} stands at {seen[case.id]} too")
+        seen[case.id] = where
 
 
 def _case(line: str, known: Mapping[str, object], stem: str, place: str) -> Case:

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from azent.arguments import place, whole
 from azent.errors import CasesError
 from azent.evaluate.arms import Arm, Key, Outcome, key_of, try_case
 from azent.evaluate.cases import Case
@@ -52,18 +53,20 @@ def known(pair: tuple[Arm, Case], kept: Mapping[Key, Outcome]) -> Outcome | None
 
 
 def run(
-    todo: Iterable[tuple[Arm, Case]], file: Path | None = None, *, jobs: int = 1
+    todo: Iterable[tuple[Arm, Case]], file: str | Path | None = None, *, jobs: int = 1
 ) -> Iterator[Outcome]:
     """The outcomes as they come, each kept in the file at once; so many cases asked side by side.
 
     Raises ModelError's kinds when the model's server is gone; what was done is kept.
     """
-    if file is not None:
-        _make_ready(file)
-    tried = _side_by_side(todo, jobs) if jobs > 1 else (try_case(*pair) for pair in todo)
+    kept = None if file is None else place("file", file)
+    if kept is not None:
+        _make_ready(kept)
+    alone = whole("jobs", jobs, 1) == 1
+    tried = (try_case(*pair) for pair in todo) if alone else _side_by_side(todo, jobs)
     for outcome in tried:
-        if file is not None:
-            _append(file, outcome)
+        if kept is not None:
+            _append(kept, outcome)
         yield outcome
 
 
@@ -80,11 +83,12 @@ def _side_by_side(todo: Iterable[tuple[Arm, Case]], jobs: int) -> Iterator[Outco
         threads.shutdown(wait=False)
 
 
-def read_outcomes(file: Path) -> list[Outcome]:
+def read_outcomes(file: str | Path) -> list[Outcome]:
     """The outcomes in a file, the last one where there are several of one key; none without it.
 
     A last line that was not written to its end is passed over. Raises CasesError for any other.
     """
+    file = place("file", file)
     if not file.exists():
         return []
     with _usable(file):

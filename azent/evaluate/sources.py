@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from azent.arguments import many, text, whole
 from azent.errors import UsageError
 from azent.evaluate.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
 from azent.evaluate.cases import Case, read_cases
@@ -27,8 +28,10 @@ def cases_from(
     not and for cases that come twice.
     """
     wanted = _part(part)
-    named = [name for source in sources for name in _categories(source)]
-    cases = [case for name in named for case in _of_source(name, functions, wanted, sample)]
+    most = None if sample is None else whole("sample", sample, 1)
+    listed = [text("a source", each) for each in many("sources", sources, '["cases.jsonl"]')]
+    named = [name for source in listed for name in _categories(source)]
+    cases = [case for name in named for case in _of_source(name, functions, wanted, most)]
     counts = Counter(case.id for case in cases)
     if twice := next((each for each, count in counts.items() if count > 1), None):
         raise UsageError(f"the case {twice!r} comes twice", "Give cases ids of their own.")

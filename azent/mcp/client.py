@@ -23,6 +23,7 @@ from typing import Any, Self
 import mcp
 from mcp.types import CONNECTION_CLOSED
 
+from azent.arguments import named, seconds, text
 from azent.errors import SchemaError, ToolFailed, ToolServerError, UsageError
 from azent.execute.threads import background_loop
 from azent.mcp.content import text_of
@@ -56,7 +57,8 @@ def connect(
     change nothing. `env` is added to the few variables that a command is given. `timeout` is in
     seconds, for each call. `report` is told of what goes wrong beside the calls.
     """
-    return Connection(_target(address, env), address, name, trust, timeout, report)
+    given = _target(text("address", address), named("env", env))
+    return Connection(given, address, name, trust, seconds("timeout", timeout), report)
 
 
 class Connection:
@@ -245,16 +247,18 @@ async def _listed(client: mcp.Client, address: str) -> list[mcp.types.Tool]:
     return tools
 
 
-def _target(address: str, env: Mapping[str, str] | None) -> Any:
+def _target(address: str, env: Mapping[str, str]) -> Any:
     """What the SDK connects to: a URL as it is, or a command taken apart."""
     if address.startswith(("http://", "https://")):
         return address
+    hint = "Give a command, or a URL that begins with http:// or https://."
     try:
-        command, *arguments = shlex.split(address)
+        words = shlex.split(address)
     except ValueError as error:
-        hint = "Give a command, or a URL that begins with http:// or https://."
         raise UsageError(f"{address!r} is no MCP server: {error}", hint) from error
-    return mcp.StdioServerParameters(command=command, args=arguments, env=dict(env or {}) or None)
+    if not words:
+        raise UsageError(f"{address!r} is no MCP server", hint)
+    return mcp.StdioServerParameters(command=words[0], args=words[1:], env=dict(env) or None)
 
 
 def _identifier(name: str) -> str:

@@ -21,6 +21,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 import azent
+from azent.errors import UsageError
 from azent.mcp.content import as_mcp
 from azent.messages import Call, Result
 from azent.toolbox import Toolbox
@@ -63,6 +64,8 @@ async def _serve_stdio(server: Server[Any], wire: TextIOWrapper | None) -> None:
 
 def mcp_server(toolbox: Toolbox, *, allow_all: bool = False) -> Server[Any]:
     """The SDK's server of a toolbox."""
+    if not isinstance(toolbox, Toolbox):
+        raise UsageError(f"toolbox is {toolbox!r}", "Give azent.Toolbox([function, ...]).")
     forbidden = set() if allow_all else {t.name for t in toolbox if t.options.confirm}
 
     async def list_tools(context: Any, asked: Any) -> types.ListToolsResult:

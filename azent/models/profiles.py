@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from azent import settings
+from azent.arguments import place as place_of
 from azent.errors import SettingsError
 from azent.models import Model, open_model
 from azent.models.fallback import Fallback, Tell, log_failure
@@ -123,9 +124,10 @@ def _text(source: str | Path) -> tuple[str, str]:
     """The JSON text, and the place that it was found at, for error messages."""
     if _is_json(source):
         return str(source), "profiles"
+    where = place_of("profiles", source)
     if (held := settings.variable(str(source))) is not None:
         return (held, f"${source}") if _is_json(held) else _text_of(Path(held))
-    return _text_of(Path(source))
+    return _text_of(where)
 
 
 def _text_of(file: Path) -> tuple[str, str]:

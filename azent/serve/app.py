@@ -16,8 +16,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from azent.errors import AzentError, RequestRefused
-from azent.models import Model
+from azent.arguments import named
+from azent.errors import AzentError, RequestRefused, UsageError
+from azent.models import Model, open_model
 from azent.serve.catalogue import Catalogue
 from azent.serve.chat import Asked, Chat, Desk, Passing
 from azent.serve.guard import Guard
@@ -45,7 +46,10 @@ REFUSED = ("pull", "create", "copy", "delete", "push", "blobs/{digest}")
 def app(models: Mapping[str, Model], options: Options | None = None) -> ASGIApp:
     """The application that serves models by the names that clients call them."""
     options = options or Options()
-    service = Service(Catalogue(models), options)
+    opened = {name: open_model(model) for name, model in named("models", models).items()}
+    if not opened:
+        raise UsageError("there are no models to serve", 'Give {"name": azent.open_model(...)}.')
+    service = Service(Catalogue(opened), options)
     served = Starlette(
         routes=service.routes(),
         middleware=[Middleware(_Counting, metrics=service.metrics)],

@@ -99,7 +99,8 @@ class Agent:
         self.rounds = whole("rounds", rounds, 0)
         self.repairs = whole("repairs", repairs, 0)
         self.timeout = None if timeout is None else seconds("timeout", timeout)
-        self.result_chars = _result_chars(result_chars, self.model)
+        most = chars_for(self.model.num_ctx) if result_chars is None else result_chars
+        self.result_chars = whole("result_chars", most, 1)
         self.width = whole("width", width, 1)
         self.executor = executor
         check_executor(executor, self.toolbox)
@@ -288,10 +289,6 @@ def _begun(question: str | None, log: Log, terms: Terms) -> Log:
     if not log:
         raise UsageError("there is no conversation to go on with", "Ask a question.")
     return log
-
-
-def _result_chars(given: int | None, model: Model) -> int:
-    return chars_for(model.num_ctx) if given is None else whole("result_chars", given, 1)
 
 
 def _last(events: Sequence[Event]) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from json import JSONDecodeError
+
 
 def counted(number: int, noun: str) -> str:
     """So many of something: 1 set, 2 sets, 1,234 questions."""
@@ -14,7 +16,9 @@ def size_of(size: int) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a file could not be used, without the numbers and names that Python puts around it."""
+    """Why something could not be read, without the numbers and names that Python puts around it."""
+    if isinstance(error, JSONDecodeError):
+        return f"{error.msg.lower()} at character {error.pos + 1}"
     if isinstance(error, UnicodeDecodeError):
         return f"it is not UTF-8 (byte {error.start + 1})"
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

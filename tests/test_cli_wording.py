@@ -121,3 +121,19 @@ def test_one_thing_is_not_told_as_many() -> None:
         assert run.exit_code == 0, run.output
         said += run.output
     assert re.findall(one, said + Path("page.html").read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tools", "call", "sums.py", "add", "a=2"),
+        (*EVAL, "sums.py"),
+        (*BATCH, "sums.py", "-o", "out.jsonl"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_no_json_is_told_by_the_character(arguments: tuple[str, ...]) -> None:
+    run = azent(*arguments)
+    assert run.exit_code != 0
+    assert "JSON: expecting value at character 1" in run.stderr
+    assert "(char" not in run.stderr

@@ -63,7 +63,7 @@ def _parsed(line: bytes, number: int) -> Item | BadLine:
     try:
         value = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        return BadLine(number, f"it is not JSON: {error}")
+        return BadLine(number, f"it is not JSON: {reason_of(error)}")
     if not isinstance(value, dict):
         return BadLine(number, "it is no object")
     if not is_id(value.get("id")):

@@ -13,8 +13,9 @@ import typer
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.figures import print_figures
 from azent.cli.polite import polite, say
-from azent.cli.printed import print_json, print_text
+from azent.cli.printed import print_json
 from azent.cli.region import is_live
+from azent.cli.table import print_wrapped
 from azent.errors import UsageError
 from azent.wording import counted, reason_of
 
@@ -207,7 +208,7 @@ def _show(mine: Sequence[Row], found: Sequence[Verdict], as_json: bool) -> None:
         return
     print_figures(mine)
     for verdict in found:
-        print_text(str(verdict))
+        print_wrapped(str(verdict))
 
 
 def _end(mine: Sequence[Row], whole: bool, fail_under: float | None) -> None:

@@ -41,7 +41,7 @@ def table(
         yield from (_in_columns(row, widths) for row in (headings, *rows))
         return
     for row in rows:
-        yield row[0]
+        yield row[0].strip()
         pairs = zip(headings[1:], row[1:], strict=True)
         yield from _in_lines([f"{name} {cell}" for name, cell in pairs], width)
 

@@ -11,6 +11,7 @@ from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_wrapped
 from azent.errors import SchemaError, UsageError
+from azent.wording import reason_of
 
 app = typer.Typer(
     help="Show, check and call the functions that a model is offered.",
@@ -122,7 +123,9 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"the input is not JSON: {error}", """Such as '{"a": 2}'.""") from error
+        raise UsageError(
+            f"the input is not JSON: {reason_of(error)}", """Such as '{"a": 2}'."""
+        ) from error
     if not isinstance(value, dict):
         raise UsageError(f"the input is {text}, not a JSON object", """Such as '{"a": 2}'.""")
     return value

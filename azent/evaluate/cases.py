@@ -120,7 +120,7 @@ def _object(line: str, place: str) -> dict[str, Any]:
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise CasesError(f"{place}: this is no JSON: {error}") from error
+        raise CasesError(f"{place}: this is no JSON: {reason_of(error)}") from error
     if not isinstance(given, dict):
         raise CasesError(f"{place}: a case is a JSON object, not {line.strip()[:40]}")
     return given

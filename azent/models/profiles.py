@@ -114,7 +114,9 @@ def _items(source: str | Path) -> list[Any]:
     try:
         items = json.loads(text)
     except ValueError as error:
-        raise SettingsError(f"{place}: the profiles are not JSON: {error}", EXAMPLE) from None
+        raise SettingsError(
+            f"{place}: the profiles are not JSON: {reason_of(error)}", EXAMPLE
+        ) from None
     if not isinstance(items, list) or not items:
         raise SettingsError(f"{place}: the profiles are not a list of objects", EXAMPLE)
     return items

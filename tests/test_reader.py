@@ -158,6 +158,7 @@ def test_quotes_around_data_stay(text: str) -> None:
         '<｜DSML｜invoke name="\nnow">',  # heads with a line break in them
         "<now\n/>",
         "<function\n=now></function>",
+        "<function=\nnow></function>",
         "to=now  <|channel|>commentary<|message|>{}",
         "print(\nnow(",
         "<tool_call>" + " " * 250 + '{"name":"now","arguments":{}}',

@@ -18,8 +18,12 @@ GAP = r"[\x00-\x09\x0b-\x1a\x1c-\x20\x7f\xa0\u2000-\u200d\u202f\u2060\u3000\ufef
 _START = re.compile(GAP + r"(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?[`\"'(]?[ \t]*")
 _LABEL = re.compile(GAP + r"[^\n>|{}\[\]\"`]{1,120}[:：=][*_]{0,3}[ \t]*[`]?")
 _DENIAL = re.compile(
-    r"\b(?:not|never|cannot|refuse\w*|avoid\w*|instead of|rather than|no longer)\b|n['’]t\b",
+    r"\b(?:not|never|cannot|refuse\w*|avoid\w*|instead of|rather than|no longer"
+    r"|no (?:function|tool|call)s?)\b|n['’]t\b",
     re.IGNORECASE,
+)
+_RESOLVE = re.compile(  # "I do not know, so I will call": what is denied comes before it
+    r"[,.;]\s+(?:and\s+)?(?:so|therefore|thus|let me|let['’]s|i will|i['’]ll)\b", re.IGNORECASE
 )
 _ASIDE = re.compile(  # what leads to a call that is shown, or told of, rather than made
     r"\b(?:for instance|examples?(?!\.\w)|such as|suppose|imagine|hypothetical\w*|would have)\b"
@@ -62,13 +66,21 @@ def may_begin(text: str, at: int) -> bool:
 
 def denied(line: str) -> bool:
     """Does a line that leads to a call say that it is not to be made, or not now, or not by us?"""
-    if line.rstrip(" \t\r*_").endswith((":", "：")):
-        return _unmeant(line)
+    return _unmeant(line) if _leads_on(line) else _holds_back(line)
+
+
+def _leads_on(line: str) -> bool:
+    return line.rstrip(" \t\r*_").endswith((":", "："))
+
+
+def _holds_back(line: str) -> bool:
     return bool(_ASKING.search(line) or _FRAME.search(line))
 
 
 def _unmeant(lead: str) -> bool:
-    return bool(_DENIAL.search(lead) or _ASIDE.search(_SENTENCES.split(lead.strip())[-1]))
+    resolve = _RESOLVE.search(lead)
+    denial = _DENIAL.search(lead, resolve.start() if resolve else 0)
+    return bool(denial or _ASIDE.search(_SENTENCES.split(lead.strip())[-1]))
 
 
 def line_before(text: str, begin: int) -> str:
@@ -97,8 +109,8 @@ def _is_led_away(text: str, begin: int) -> bool:
     """Does its line quote it, or do the words before it say that it is not to be made?"""
     start = max(text.rfind("\n", max(0, begin - REACH), begin) + 1, begin - REACH, 0)
     lead = text[start:begin].strip()
-    if not lead:
-        return denied(line_before(text, start))
+    if not lead and not _leads_on(lead := line_before(text, start)):
+        return _holds_back(lead)
     last = _SENTENCES.split(lead)[-1]
     return lead.startswith(">") or bool(_NO_CALL.search(last) or _ASIDE.search(last))
 

@@ -8,30 +8,18 @@ somebody's data. A call that lacks its end is marked as truncated and never comp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from azent.literals import Repeated
 from azent.messages import Call, Problem, Specs
 from azent.reply import keys
+from azent.reply.shape import Shape, add_words, joined
 from azent.validate import resolved_tool
 from azent.validate.names import folded
 
 NAMELESS = "a call names no tool"
 UNCLOSED = "a closing bracket is missing"
 TRUNCATED = "The reply was cut off inside this call; nothing of it was run. Send it again, shorter."
-
-
-@dataclass(slots=True)
-class Shape:
-    """The calls that a value holds, raw; and the words and reasoning beside them."""
-
-    calls: list[Call] = field(default_factory=list)
-    words: str = ""
-    thinking: str = ""
-    bent: list[str] = field(default_factory=list)
-    wrapper: bool = False
-    broken: str = ""
 
 
 class Shaper:
@@ -79,9 +67,9 @@ class Shaper:
         shapes = [self.shape(item) for item in items if item not in (None, {})]
         if any(shape is None for shape in shapes):
             return None
-        joined = _joined(shape for shape in shapes if shape is not None)
-        joined.wrapper = not shapes
-        return joined
+        whole = joined(shape for shape in shapes if shape is not None)
+        whole.wrapper = not shapes
+        return whole
 
     def _repeated(self, value: Repeated) -> Shape | None:
         """Several calls written into one object: each begins where a key comes again."""
@@ -93,7 +81,7 @@ class Shaper:
         shapes = [self.shape(part) for part in parts]
         if any(shape is None or not shape.calls for shape in shapes):
             return None
-        return _joined(shape for shape in shapes if shape is not None)
+        return joined(shape for shape in shapes if shape is not None)
 
     def _wrapper(self, value: dict[str, Any]) -> Shape | None:
         key = keys.key_in(value, keys.LISTS)
@@ -102,7 +90,7 @@ class Shaper:
         shape = self._items(value[key], strong=key.casefold() == "tools")
         if shape is not None:
             shape.wrapper = True
-            _add_words(shape, value)
+            add_words(shape, value)
         return shape
 
     def _items(self, inner: Any, strong: bool) -> Shape | None:
@@ -118,9 +106,9 @@ class Shaper:
         if all(shape is None for shape in shapes):
             return Shape(broken=NAMELESS) if _all_objects(inner) else None
         broken = NAMELESS if None in shapes else ""
-        joined = _joined(shape for shape in shapes if shape is not None)
-        joined.broken = joined.broken or broken
-        return joined
+        whole = joined(shape for shape in shapes if shape is not None)
+        whole.broken = whole.broken or broken
+        return whole
 
     def _wrapper_of_one(self, inner: Mapping[str, Any]) -> Shape | None:
         shape = self.shape(inner)
@@ -283,25 +271,6 @@ class Shaper:
         known = (self.specs[tool].get("parameters") or {}).get("properties", {})
         names = {folded(name) for name in known}
         return all(folded(str(key)) in names for key in given)
-
-
-def _joined(shapes: Iterable[Shape]) -> Shape:
-    joined = Shape()
-    for shape in shapes:
-        joined.calls += shape.calls
-        joined.bent += [told for told in shape.bent if told not in joined.bent]
-        joined.thinking = joined.thinking or shape.thinking
-        joined.words = joined.words or shape.words
-        joined.broken = joined.broken or shape.broken
-    return joined
-
-
-def _add_words(shape: Shape, value: Mapping[str, Any]) -> None:
-    for key, item in value.items():
-        if isinstance(item, str) and key.casefold() in keys.THOUGHTS:
-            shape.thinking = shape.thinking or item
-        elif isinstance(item, str) and key.casefold() in keys.WORDS:
-            shape.words = shape.words or item
 
 
 def _only_words(given: Any) -> str | None:

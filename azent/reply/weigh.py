@@ -14,7 +14,8 @@ from typing import Any
 from azent.literals import Fault, Lenient, Reading, TooDeep, literal, readings, strict
 from azent.messages import Call, Problem
 from azent.reply.found import Block, Terms
-from azent.reply.shapes import TRUNCATED, Shape, Shaper
+from azent.reply.shape import Shape
+from azent.reply.shapes import TRUNCATED, Shaper
 from azent.validate import checked, resolved_tool
 
 _HINTS = re.compile(

@@ -47,7 +47,7 @@ _DSML = r"(?:[|｜]DSML[|｜]\s?|antml:|\w+:)?"
 _BROKEN = r"<parameter\b"  # an argument whose tag is damaged is no text of the one before it
 _OUTER_END = r"</tool_calls?>|</function_calls?>|<\|?tool_call"
 QWEN = _patterns(
-    r"<function(?:[ \t]{0,8}=| name=)\s*[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
+    r"<function(?:[ \t]{0,8}=| name=)[ \t]{0,8}[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
     r"<parameter(?:\s*[=>]|\s+name\s*=)\s*[\"']?(?P<key>[^<>\"']+?)[\"']?\s*>",
     r"</parameter>",
     r"\s*(?:</function>|(?=</tool_call>))",

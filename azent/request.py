@@ -81,9 +81,9 @@ def choice_now(turn: Log, terms: Terms) -> str:
 
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
-    terms = _scoped(log, terms, move)
     if move == "gate":
         return gate_messages(log, terms.specs, terms.prompts)
+    terms = _scoped(log, terms, move)
     chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
     shown = turns(_cut(log))[turns_left_out(log) :]
     for turn in shown[:-1]:

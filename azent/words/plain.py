@@ -19,7 +19,7 @@ specific specified value values user users request information details data list
 many much have has had there their them they she his her not yes one two three first second
 system current api string number integer name type optional default format true false etc
 within each only more most new other such particular following without out off via way time day
-date take set run thank thanks hello hey lets going looking look able check see come don
+date take set run back again thank thanks hello hey lets going looking look able check see come don
 thanks great good nice very okay fine cool bye perfect awesome sorry welcome sure
 """
 EMPTY = frozenset(COMMON.split())

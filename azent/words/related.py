@@ -1,7 +1,7 @@
 """Words that go together though they are not alike: what is asked for, and what functions say.
 
-Only for what is asked of functions most: sums, dates, weather, money. A question that says one of
-the first words is near to a function that says one of the second in its name or description.
+Only for what is asked of functions most: sums, dates, weather, money, ways. A question that says
+one of the first words is near to a function that says one of the second in its name or description.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ PAIRS = (
     _pair(
         "usd eur gbp jpy chf dollar dollars euro euros yen pound pounds franc francs cents",
         "currency currencies exchange money",
+    ),
+    _pair(
+        "km kilometer kilometers kilometre kilometres mile miles far distance",
+        "distance distances route road roads far",
     ),
     _pair("plus sum total add added adding", "add adds sum plus addition"),
     _pair("minus subtract subtracted difference less", "subtract subtracts minus subtraction"),

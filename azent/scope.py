@@ -25,6 +25,7 @@ class Scope:
 
     `pressed` is how many the model has to write, of which those that add nothing are left out.
     `shared` is how many words the question shares with the nearest function, where they count.
+    `onward`: it is a further step, to be made with what the ones before have given.
     """
 
     specs: Specs
@@ -32,6 +33,7 @@ class Scope:
     most: int | None = None
     pressed: int = 0
     shared: int | None = None
+    onward: bool = False
 
 
 def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: str = "") -> Scope:
@@ -41,9 +43,9 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: st
     the question decide nothing.
     """
     turn = turn_of(log)
-    if not is_first(turn):
-        return Scope(specs)
     by_words = choice == "auto" and not any(_names(system, name) for name in specs)
+    if not is_first(turn):
+        return _further(log, specs, prompts.words) if by_words else Scope(specs)
     scope = _by_words(log, specs, prompts.words) if by_words else Scope(specs)
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
         if chosen is not None:
@@ -111,6 +113,26 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
     )
     pressed = max(least, rules.pressed) if several else least
     return Scope(offered, least, most, pressed, near.shared)
+
+
+def _further(log: Log, specs: Specs, rules: WordRules) -> Scope:
+    """A further step: to functions that the question speaks of and that were not called yet.
+
+    Where there are none, everything is open.
+    """
+    question = _asked(log)
+    if not rules.onward or is_foreign(question):
+        return Scope(specs)
+    scores = nearness(question, specs).scores
+    called = {call.tool for reply in replies_of(turn_of(log)) for call in reply.calls}
+    least = rules.near * max(scores.values(), default=0.0)
+    left = [n for n in spoken_of(question, specs) - called if scores[n] >= least]
+    offered = {name: spec for name, spec in specs.items() if name in left}
+    return Scope(offered, 1, pressed=1, onward=True) if left else Scope(specs)
+
+
+def _asked(log: Log) -> str:
+    return next((m.text for m in turn_of(log) if isinstance(m, Question)), "")
 
 
 def _nearest(near: Near, specs: Specs, rules: WordRules) -> Specs:

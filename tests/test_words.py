@@ -350,7 +350,8 @@ def test_what_other_inputs_are_described_by_too_tells_nothing_of_a_switch() -> N
 def test_functions_as_a_question_speaks_of_them(
     question: str, order: list[str], spoken: set[str]
 ) -> None:
-    specs = {name: {"name": name, "parameters": {}} for name in ("get_weather", "get_news")}
+    names = ("get_weather", "get_news")
+    specs: dict[str, Any] = {name: {"name": name, "parameters": {}} for name in names}
     assert in_order(question, specs) == order
     assert spoken_of(question, specs) == spoken
 

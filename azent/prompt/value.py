@@ -31,6 +31,8 @@ class WordRules:
     not made unless all, or half, of its required inputs were said. `given`: optional inputs that
     were not said are left out. `news`: beyond as many calls as are asked for without doubt, a
     further call is not made unless it has something that was said and that the calls before lack.
+    `onward`: when results have come, a function that the question speaks of by a word of its own,
+    and that was not called yet, is to be called with them.
     """
 
     decline: bool = False
@@ -46,6 +48,7 @@ class WordRules:
     grounded: Literal["none", "half", "all"] = "none"
     given: bool = False
     news: bool = False
+    onward: bool = False
 
 
 NO_RULES = WordRules()

@@ -3,6 +3,7 @@
 A small model that is asked for a call makes one, with inputs that nobody gave. Such a call is not
 made, and an optional input that nobody gave is left out. Only for the first decision of a question,
 as long as the caller does not demand a call: later ones go by results, which a model may add up.
+A further step that the words of the question ask for has to go by the results, or it is not made.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from azent.log import key_of, turn_of
-from azent.messages import Call, Log, Question, Reply
+from azent.messages import Call, Log, Question, Reply, Result
 from azent.prompt import WordRules
 from azent.request import Terms, choice_now
 from azent.scope import is_first, scope_of
@@ -22,12 +23,18 @@ SHARES = {"none": 0.0, "half": 0.5, "all": 1.0}  # of the required inputs that h
 
 def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...]:
     """The calls that what was said bears out, without inputs that nobody gave."""
-    if not _is_asked(log, terms):
+    if not _is_judged(log, terms):
+        return tuple(calls)
+    scope = scope_of(log, terms.specs, terms.prompts, "auto", terms.system)
+    if not (is_first(turn_of(log)) or scope.onward):
         return tuple(calls)
     said = _said(log, terms)
     held = [held for call in calls if (held := _held(call, said, terms)) is not None]
     once = _once(held, terms)
-    return _with_news(once, said, _sure(log, terms)) if terms.prompts.words.news else once
+    if scope.onward:
+        return tuple(call for call in once if call.problem or _goes_by_results(call, log))
+    sure = scope.least if any(map(is_sure, _questions(turn_of(log)))) else 1
+    return _with_news(once, said, sure) if terms.prompts.words.news else once
 
 
 def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
@@ -40,11 +47,19 @@ def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
     return replace(reply, calls=calls, repairs=(*reply.repairs, *notes))
 
 
-def _is_asked(log: Log, terms: Terms) -> bool:
+def _is_judged(log: Log, terms: Terms) -> bool:
+    """Do the rules judge calls at all, and in the script of the question?"""
     rules, turn = terms.prompts.words, turn_of(log)
     if rules == WordRules() or choice_now(turn, terms) != "auto":
         return False
-    return is_first(turn) and not any(map(is_foreign, _questions(turn)))
+    return not any(map(is_foreign, _questions(turn)))
+
+
+def _goes_by_results(call: Call, log: Log) -> bool:
+    """Has a call something that came up in the results, and not in the question?"""
+    turn = turn_of(log)
+    results = "\n".join(message.text for message in turn if isinstance(message, Result))
+    return brings_news(call.tool_input, [{"question": text} for text in _questions(turn)], results)
 
 
 def _said(log: Log, terms: Terms) -> str:
@@ -65,15 +80,8 @@ def _held(call: Call, said: str, terms: Terms) -> Call | None:
     return replace(call, tool_input=without_invented(call.tool_input, parameters, said))
 
 
-def _sure(log: Log, terms: Terms) -> int:
-    """How many calls are asked for beyond doubt; the rest have to bring news."""
-    if not any(map(is_sure, _questions(turn_of(log)))):
-        return 1
-    return scope_of(log, terms.specs, terms.prompts, "auto", terms.system).least
-
-
 def _with_news(calls: Sequence[Call], said: str, sure: int) -> tuple[Call, ...]:
-    """The first calls, and those that add to the ones before them."""
+    """So many calls as are asked for beyond doubt, and those that add to the ones before them."""
     kept: list[Call] = []
     for call in calls:
         before = [other.tool_input for other in kept if other.tool == call.tool]

@@ -92,9 +92,10 @@ def _bearers(question: str, specs: Specs) -> list[set[str]]:
 
 
 def _in_turn(question: str) -> list[str]:
-    """The words of a question that carry meaning, as they follow each other."""
-    meant = content_words(question)
-    return [word for word in re.findall(r"[a-z]+", question.lower()) if word in meant]
+    """The words of a question that carry meaning, as they follow each other; signs come last."""
+    meant = question_words(question)
+    words = re.findall(r"[a-z]+", question.lower())
+    return [word for word in words if word in meant] + sorted(meant - set(words))
 
 
 def _weight(word: str, known: _Known) -> float:

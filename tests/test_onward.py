@@ -1,0 +1,91 @@
+"""A further step that the words of a question ask for, and calls that a model is pressed for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import azent
+from azent import prompt
+from azent.models import Scripted
+from azent.prompt import WordRules
+
+ONWARD = WordRules(decline=True, always=True, nearest=1, grounded="all", given=True, onward=True)
+
+
+def capital(country: str) -> str:
+    """Tell the capital city of a country."""
+    return {"Kenya": "Nairobi", "Peru": "Lima"}[country]
+
+
+def population(city: str) -> int:
+    """Tell how many people live in a city."""
+    return {"Nairobi": 4_397_073, "Lima": 10_092_000, "Kenya": 1}[city]
+
+
+def said(*calls: tuple[str, dict[str, Any]]) -> str:
+    return json.dumps({"tools": [{"tool": name, "tool_input": given} for name, given in calls]})
+
+
+def asked(question: str, rules: WordRules, *replies: str) -> tuple[list[tuple[str, Any]], Scripted]:
+    """The calls that were made, and the model that was asked."""
+    model = Scripted(*replies)
+    prompts = replace(prompt.load("default"), words=rules)
+    answer = azent.Agent(model, [capital, population], prompts=prompts).ask(question)
+    return [(call.tool, call.tool_input) for call in answer.calls], model
+
+
+def offered(model: Scripted, request: int) -> dict[str, Any]:
+    """The schema of the calls that a request allowed."""
+    schema = model.heard[request].format
+    assert schema is not None
+    tools: dict[str, Any] = schema["properties"]["tools"]
+    return tools
+
+
+QUESTION = "How many people live in the capital of Kenya?"
+FIRST = ("capital", {"country": "Kenya"})
+SECOND = ("population", {"city": "Nairobi"})
+
+
+def test_a_function_that_is_spoken_of_is_called_with_the_results() -> None:
+    made, model = asked(QUESTION, ONWARD, said(FIRST), said(SECOND), said(), "4,397,073.")
+    assert made == [FIRST, SECOND]
+    tools = offered(model, 1)
+    assert tools["minItems"] == 1
+    assert tools["items"]["properties"]["tool"]["enum"] == ["population"]
+    assert "minItems" not in offered(model, 2)  # nothing is left
+
+
+@pytest.mark.parametrize("given", [{"city": "Kenya"}, {"city": "Paris"}])
+def test_a_further_step_that_does_not_go_by_the_results_is_not_made(given: Any) -> None:
+    made, _ = asked(QUESTION, ONWARD, said(FIRST), said(("population", given)), "Nobody knows.")
+    assert made == [FIRST]
+
+
+@pytest.mark.parametrize(
+    ("question", "rules"),
+    [
+        ("What is the capital of Kenya?", ONWARD),
+        (QUESTION, replace(ONWARD, onward=False)),
+        (QUESTION, WordRules()),
+    ],
+)
+def test_else_everything_is_open(question: str, rules: WordRules) -> None:
+    made, model = asked(question, rules, said(FIRST), said(SECOND), said(), "Done.")
+    assert made == [FIRST, SECOND]
+    tools = offered(model, 1)
+    assert "minItems" not in tools
+    assert len(tools["items"]["anyOf"]) == 2
+
+
+def test_a_model_is_pressed_for_calls_and_those_that_add_nothing_are_left_out() -> None:
+    rules = WordRules(nearest=1, joins=1, pressed=4, grounded="all", news=True)
+    peru, kenya = ("capital", {"country": "Peru"}), FIRST
+    again = said(peru, kenya, peru, ("capital", {"country": "Chile"}))
+    made, model = asked("What are the capitals of Peru and Kenya?", rules, again, said(), "Both.")
+    assert offered(model, 0)["minItems"] == 4
+    assert made == [peru, kenya]

@@ -220,7 +220,7 @@ def _to_be_tried(model: str, without: str, broken: dict[str, PromptError]) -> It
     every = [file.parent for file in files if file.parent.name != without]
     for folder in every:
         try:
-            fits = any(fnmatchcase(model, pattern) for pattern in _patterns_in(folder))
+            fits = any(fnmatchcase(model.lower(), each.lower()) for each in _patterns_in(folder))
         except PromptError as error:
             broken[str(error)] = error
             continue

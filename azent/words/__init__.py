@@ -17,9 +17,10 @@ left to the model (`is_foreign`).
 from __future__ import annotations
 
 from azent.words.follow import subject
-from azent.words.ground import brings_news, grounded, said, without_invented
+from azent.words.ground import grounded, without_invented
 from azent.words.near import Near, in_order, nearness, spoken_of
 from azent.words.plain import is_foreign
+from azent.words.said import brings_news, said
 from azent.words.want import Wanted, is_sure, wanted
 
 __all__ = [

@@ -1,0 +1,123 @@
+"""Whether a value was said: found in a text, itself or in another form. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from azent.words.plain import content_words, same
+
+WORD = re.compile(r"[^\W_]+")
+FIGURE = re.compile(r"\d+(?:\.\d+)?")
+GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+DIGITS = re.compile(r"\d+")
+NUMBERS = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30,
+    "hundred": 100, "thousand": 1000, "million": 1e6, "half": 0.5, "quarter": 0.25, "first": 1,
+    "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7, "double": 2,
+    "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2, "year": 1,
+    "day": 1, "month": 1,
+}  # fmt: skip
+# A number may stand in another unit: percent, thousands, minutes, hours, months, days.
+FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
+# Capitals that may stand for a name.
+SHORT = re.compile(r"[A-Z]{2,4}")
+CODE = re.compile(r"\b(\d+)\b")  # in a description, before what it stands for
+
+
+def said(value: Any, text: str) -> bool | None:
+    """Is a value found in a text, in some form? None where that cannot be told."""
+    if value is None or isinstance(value, bool) or value == "":
+        return None
+    if isinstance(value, int | float):
+        return _number_said(value, text)
+    if isinstance(value, str):
+        return _text_said(value, text)
+    return _most(said(each, text) for each in _inside(value))
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value
+
+
+def _most(verdicts: Iterable[bool | None]) -> bool | None:
+    told = [verdict for verdict in verdicts if verdict is not None]
+    return sum(told) * 2 >= len(told) if told else None
+
+
+def _number_said(value: float, text: str) -> bool:
+    wanted = abs(float(value))
+    products = (number * factor for number in _numbers(text) for factor in FACTORS)
+    return any(abs(wanted - each) <= 1e-6 * max(1.0, abs(each)) for each in products)
+
+
+def _numbers(text: str) -> set[float]:
+    words = {float(NUMBERS[w]) for w in re.findall(r"[a-z]+", text.lower()) if w in NUMBERS}
+    figures = [*FIGURE.findall(text), *GROUPED.findall(text)]
+    return words | {float(figure.replace(",", "")) for figure in figures}
+
+
+def _text_said(value: str, text: str) -> bool:
+    if _stands_in(value.strip().lower(), text.lower()):
+        return True
+    own = [word for word in WORD.findall(value.lower()) if len(word) > 1]
+    theirs = set(WORD.findall(text.lower()))
+    if not own or any(same(word, other) for word in own for other in theirs):
+        return True
+    if any(digits in text for digits in re.findall(r"\d{2,}", value)):
+        return True
+    return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
+
+
+def _is_abbreviated(short: str, text: str) -> bool:
+    """Do capitals stand for a name in the text: CA for California, NYC for New York City?"""
+    names = re.findall(r"\b[A-Z][a-z]+", text)
+    initials = "".join(name[0] for name in names)
+    return short in initials or any(name.upper().startswith(short) for name in names)
+
+
+def _stands_in(value: str, text: str) -> bool:
+    """Does a text begin a word of another: "desc" in "descending", but not "us" in "focus"?"""
+    end = "" if len(value) > 2 else "(?![a-z0-9])"
+    return bool(re.search(rf"(?<![a-z0-9]){re.escape(value)}{end}", text))
+
+
+def brings_news(
+    tool_input: Mapping[str, Any], before: Iterable[Mapping[str, Any]], text: str
+) -> bool:
+    """Has a call a word or figure that is in the text, and that none of the calls before it has?"""
+    known = {part for other in before for part in _parts(other)}
+    return bool((_parts(tool_input) - known) & _parts(text))
+
+
+def _parts(value: Any) -> frozenset[str]:
+    """The words that carry meaning, and the figures, in a text or in the values of a call."""
+    if isinstance(value, Mapping | list):
+        return frozenset(part for each in _inside(value) for part in _parts(each))
+    if value is None or isinstance(value, bool):
+        return frozenset()
+    text = str(value).removesuffix(".0")
+    return content_words(text) | frozenset(DIGITS.findall(text))
+
+
+def told(value: Any, schema: Any, text: str) -> bool | None:
+    """Is a value found in the text, itself or as the code for something that is?"""
+    verdict = said(value, text)
+    return True if verdict is False and _is_explained(value, schema, text) else verdict
+
+
+def _is_explained(value: Any, schema: Any, text: str) -> bool:
+    """Does a description explain a number by a word of the text: 1 for cleaning, 2 for ironing?"""
+    if not isinstance(value, int) or not isinstance(schema, Mapping):
+        return False
+    _, *parts = CODE.split(str(schema.get("description", "")))
+    explained = dict(zip(parts[::2], parts[1::2], strict=True)).get(str(value), "")
+    return speak_alike(content_words(explained), text)
+
+
+def speak_alike(words: Iterable[str], text: str) -> bool:
+    """Is one of the words in a text, in some form?"""
+    asked = content_words(text)
+    return any(same(word, other) for word in words for other in asked)

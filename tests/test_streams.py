@@ -135,6 +135,40 @@ def test_on_a_terminal_it_stands_among_the_lines_of_the_run(tmp_path: Path) -> N
     assert lines[-1] == "Done."
 
 
+MANY = """
+    for i in range(20):
+        print("LOUD", n, i, "end")
+        time.sleep(0.01)
+"""
+
+
+def loud_often(folder: Path) -> str:
+    code = f"{HEAD}\ndef loud(n: int) -> int:\n    'Be loud.'{MANY}    return n\n"
+    (folder / "loud.py").write_text(code, "utf-8")
+    return "loud.py"
+
+
+def wanted(*numbers: int) -> list[str]:
+    return sorted(f"LOUD {n} {i} end" for n in numbers for i in range(20))
+
+
+def test_lines_of_tools_that_run_side_by_side_stay_whole(tmp_path: Path) -> None:
+    with ScriptedOllama(TWO, "Done.") as server:
+        options = ["-m", "scripted", "-t", loud_often(tmp_path)]
+        run = azent(["ask", "Be loud", *options], tmp_path, server)
+    assert sorted(line for line in run.stderr.splitlines() if "LOUD" in line) == wanted(1, 2)
+
+
+def test_a_terminal_keeps_every_line_and_nothing_of_what_was_waited_for(tmp_path: Path) -> None:
+    with ScriptedOllama(TWO, "Done.") as server:
+        options = ["-m", "scripted", "-t", loud_often(tmp_path)]
+        with Terminal(["ask", "Be loud", *options], server.url, tmp_path) as terminal:
+            assert terminal.end() == 0
+    lines = terminal.screen().splitlines()
+    assert sorted(line[2:] for line in lines if "LOUD" in line) == wanted(1, 2)
+    assert not [line for line in lines if "running" in line or "asking" in line]
+
+
 def test_the_library_leaves_standard_output_alone(tmp_path: Path) -> None:
     code = f"{HEAD}\ndef loud(n: int) -> int:\n    'Be loud.'\n    print('LOUD')\n    return n\n"
     ask = f"azent.Agent(azent.Scripted({TWO!r}, 'Done.'), [loud]).ask('Be loud')"

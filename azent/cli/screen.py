@@ -13,9 +13,13 @@ from azent.cli.region import FRAMES_PER_SECOND, Region, console_of, is_live
 from azent.cli.visible import encodable, visible
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.text import Text
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+MOST_BESIDE = 5  # lines that are drawn above what is waited for; all of them are printed later
 
 
 class Screen(Protocol):
@@ -77,35 +81,48 @@ class LiveScreen:
     def __init__(self, stream: TextIO) -> None:
         self._console = console_of(stream)
         self._region = Region(self._console)
+        self._besides: list[Text] = []
 
     def line(self, mark: str, text: str, style: str = "") -> None:
         """Print a line above what is waited for, which ends."""
         self.rest()
-        self.beside(mark, text, style)
+        self._console.print(self._drawn(mark, text, style))
 
     def beside(self, mark: str, text: str, style: str = "") -> None:
-        """Print a line above what is waited for, which goes on."""
+        """Draw a line above what is waited for; it is printed once that ends.
+
+        Nothing is printed here: two threads that print would each undo what the other has drawn.
+        """
+        self._besides.append(self._drawn(mark, text, style))
+
+    def _drawn(self, mark: str, text: str, style: str) -> Text:
+        """A line, wrapped beside its mark."""
         from rich.text import Text
 
         width = max(self._console.width - len(mark) - 1, 1)
         parts = [part.plain.rstrip() for part in Text(visible(text)).wrap(self._console, width)]
         hanging = f"\n{' ' * (len(mark) + 1)}".join(parts)
-        self._console.print(Text(f"{mark} {hanging}", style=style))
+        return Text(f"{mark} {hanging}", style=style)
 
     def wait(self, words: Callable[[], str]) -> None:
         """Tell what is waited for, in one line that moves."""
         self._region.draw(lambda: self._waiting(words()))
 
     def rest(self) -> None:
-        """Take that line off the screen."""
+        """Take that line off the screen, and print what was told beside it."""
         self._region.stop()
+        while self._besides:
+            self._console.print(self._besides.pop(0))
 
     def close(self) -> None:
         """Leave the terminal as it was found, whatever happened."""
         self._region.close()
+        self.rest()
 
-    def _waiting(self, words: str) -> Text:
+    def _waiting(self, words: str) -> Group:
+        from rich.console import Group
         from rich.text import Text
 
         frame = FRAMES[int(time.monotonic() * FRAMES_PER_SECOND) % len(FRAMES)]
-        return Text(f"{frame} {visible(words)}", "dim", no_wrap=True, overflow="ellipsis")
+        waiting = Text(f"{frame} {visible(words)}", "dim", no_wrap=True, overflow="ellipsis")
+        return Group(*self._besides[-MOST_BESIDE:], waiting)

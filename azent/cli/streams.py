@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -50,6 +50,7 @@ def answers_apart() -> Iterator[None]:
     try:
         with redirect_stdout(apart.prints):
             yield
+        apart.prints.show_begun()
     finally:
         _APART.reset(token)
 
@@ -76,7 +77,11 @@ def show_begun_prints() -> None:
 
 
 class Prints(io.TextIOBase):
-    """What stands in for standard output: writes to standard error, or shows line by line."""
+    """What stands in for standard output: prints whole lines on standard error, or shows them.
+
+    What one thread prints piece by piece must not mix with what others do, so lines are held until
+    they are whole, or flushed.
+    """
 
     def __init__(self) -> None:
         self.show: Callable[[str], None] | None = None
@@ -84,22 +89,32 @@ class Prints(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Print a piece of text."""
-        if self.show is None:
-            sys.stderr.write(visible(text))
-            sys.stderr.flush()
-            return len(text)
         thread = threading.get_ident()
-        *lines, begun = (self._begun.pop(thread, "") + text).split("\n")
+        lines, end, begun = (self._begun.pop(thread, "") + text).rpartition("\n")
         if begun:
             self._begun[thread] = begun
-        for line in lines:
-            self.show(_as_seen(line))
+        if end:
+            self._print(lines + end)
         return len(text)
+
+    def flush(self) -> None:
+        """Print what this thread has begun, where it may stand by itself."""
+        if self.show is None and (begun := self._begun.pop(threading.get_ident(), "")):
+            self._print(begun)
 
     def show_begun(self) -> None:
         """Show the lines that are not whole as if they were."""
-        while self.show and self._begun:
-            self.show(_as_seen(self._begun.popitem()[1]))
+        with suppress(KeyError):  # there are no more
+            while True:
+                self._print(self._begun.popitem()[1] + "\n")
+
+    def _print(self, text: str) -> None:
+        if self.show is None:
+            sys.stderr.write(visible(text))
+            sys.stderr.flush()
+            return
+        for line in text.removesuffix("\n").split("\n"):
+            self.show(_as_seen(line))
 
     def writable(self) -> bool:
         """It can be written to."""

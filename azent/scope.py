@@ -4,17 +4,18 @@ A prompt set has two ways to narrow a decision down before the calls are asked f
 question decide without a request (`[words]` in its settings). A model is asked in requests of their
 own (`decide`): a yes or no for each function (*choose*), the separate things that are asked for
 (*list*). Their replies stand in the log like any other and are never sent again. All this is for
-the first decision of a question: once something was called, everything is open again. What the
-caller demands (a `choice`) is not narrowed down either.
+the first decision of a question: once something was called, everything is open again, but for a
+further step that the words speak of. What the caller demands (a `choice`) is not narrowed down.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from azent.log import replies_of, turn_of
-from azent.messages import NARROWING, Log, Move, Question, Reply, Specs
+from azent.messages import NARROWING, Log, Move, Question, Reply, Result, Specs
 from azent.prompt import PromptSet, WordRules
 from azent.words import Near, in_order, is_foreign, nearness, spoken_of, subject, wanted
 
@@ -116,7 +117,7 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
 
 
 def _further(log: Log, specs: Specs, rules: WordRules) -> Scope:
-    """A further step: to functions that the question speaks of and that were not called yet.
+    """A further step: to functions that the question speaks of and that have not done their part.
 
     Where there are none, everything is open.
     """
@@ -124,11 +125,19 @@ def _further(log: Log, specs: Specs, rules: WordRules) -> Scope:
     if not rules.onward or is_foreign(question):
         return Scope(specs)
     scores = nearness(question, specs).scores
-    called = {call.tool for reply in replies_of(turn_of(log)) for call in reply.calls}
     least = rules.near * max(scores.values(), default=0.0)
-    left = [n for n in spoken_of(question, specs) - called if scores[n] >= least]
+    spoken = spoken_of(question, specs) - _done(turn_of(log))
+    left = [name for name in spoken if scores[name] >= least]
     offered = {name: spec for name, spec in specs.items() if name in left}
     return Scope(offered, 1, pressed=1, onward=True) if left else Scope(specs)
+
+
+def _done(turn: Log) -> frozenset[str]:
+    """The functions that gave a result, and those that failed more than once."""
+    results = [message for message in turn if isinstance(message, Result)]
+    failed = Counter(result.tool for result in results if not result.ok)
+    good = {result.tool for result in results if result.ok}
+    return frozenset(good | {name for name, times in failed.items() if times > 1})
 
 
 def _asked(log: Log) -> str:

@@ -60,6 +60,16 @@ def test_a_function_that_is_spoken_of_is_called_with_the_results() -> None:
     assert "minItems" not in offered(model, 2)  # nothing is left
 
 
+def test_what_failed_may_be_tried_once_more_with_what_another_has_given() -> None:
+    wrong = ("population", {"city": "Kenya-land"})
+    made, _ = asked(
+        "How many people live in the capital of Kenya-land, or Kenya?",
+        replace(ONWARD, nearest=2, lead=9.0),
+        said(wrong), said(FIRST), said(SECOND), said(), "4,397,073.",
+    )  # fmt: skip
+    assert made == [wrong, FIRST, SECOND]
+
+
 @pytest.mark.parametrize("given", [{"city": "Kenya"}, {"city": "Paris"}])
 def test_a_further_step_that_does_not_go_by_the_results_is_not_made(given: Any) -> None:
     made, _ = asked(QUESTION, ONWARD, said(FIRST), said(("population", given)), "Nobody knows.")

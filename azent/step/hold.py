@@ -56,10 +56,14 @@ def _is_judged(log: Log, terms: Terms) -> bool:
 
 
 def _goes_by_results(call: Call, log: Log) -> bool:
-    """Has a call something that came up in the results, and not in the question?"""
+    """Has a call something that came up in the results, and not in the question?
+
+    Where all have failed so far, there is nothing to go by yet.
+    """
     turn = turn_of(log)
-    results = "\n".join(message.text for message in turn if isinstance(message, Result))
-    return brings_news(call.tool_input, [{"question": text} for text in _questions(turn)], results)
+    results = [message.text for message in turn if isinstance(message, Result) and message.ok]
+    asked = [{"question": text} for text in _questions(turn)]
+    return not results or brings_news(call.tool_input, asked, "\n".join(results))
 
 
 def _said(log: Log, terms: Terms) -> str:

@@ -102,18 +102,24 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
     near = nearness(subject(questions, specs), specs)
     if rules.decline and not near.shared:
         return Scope({})
-    least, most = int(rules.always), None
-    if rules.joins:
-        count = wanted(
-            questions[-1], near.scores, rules.joins, rules.mentioned, strict=rules.strict
-        )
-        least, most = count.least if count.least > 1 else least, count.most
-    several = least > 1
+    count = _count(questions[-1], near, rules)
+    joined = count.pressed > 1
     offered = (
-        _several(near, questions[-1], specs, rules) if several else _nearest(near, specs, rules)
+        _several(near, questions[-1], specs, rules) if joined else _nearest(near, specs, rules)
     )
-    pressed = max(least, rules.pressed) if several else least
-    return Scope(offered, least, most, pressed, near.shared)
+    return replace(count, specs=offered, shared=near.shared)
+
+
+def _count(question: str, near: Near, rules: WordRules) -> Scope:
+    """How many calls there may be, to no function yet."""
+    least = int(rules.always)
+    if not rules.joins:
+        return Scope({}, least, pressed=least)
+    count = wanted(question, near.scores, rules.joins, rules.mentioned, strict=rules.strict)
+    if count.least > 1:
+        return Scope({}, count.least, count.most, max(count.least, rules.pressed))
+    in_doubt = rules.always and count.most > 1
+    return Scope({}, least, count.most, max(least, rules.doubted) if in_doubt else least)
 
 
 def _further(log: Log, specs: Specs, rules: WordRules) -> Scope:

@@ -92,10 +92,26 @@ def test_else_everything_is_open(question: str, rules: WordRules) -> None:
     assert len(tools["items"]["anyOf"]) == 2
 
 
-def test_a_model_is_pressed_for_calls_and_those_that_add_nothing_are_left_out() -> None:
-    rules = WordRules(nearest=1, joins=1, pressed=4, grounded="all", news=True)
-    peru, kenya = ("capital", {"country": "Peru"}), FIRST
-    again = said(peru, kenya, peru, ("capital", {"country": "Chile"}))
-    made, model = asked("What are the capitals of Peru and Kenya?", rules, again, said(), "Both.")
-    assert offered(model, 0)["minItems"] == 4
-    assert made == [peru, kenya]
+PERU = ("capital", {"country": "Peru"})
+LAND = ("capital", {"country": "the land of Kenya"})
+PRESSED = WordRules(
+    always=True, nearest=1, joins=2, strict=True, pressed=4, doubted=3, grounded="all", news=True
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "least", "written", "made"),
+    [
+        ("What is the capital of Peru?", 1, [PERU], [PERU]),
+        ("What are the capitals of Peru and Kenya?", 3, [PERU, FIRST, PERU], [PERU, FIRST]),
+        ("What is the capital of Peru, rock and pop?", 3, [PERU, FIRST, FIRST], [PERU]),
+        ("What are the capitals of Peru and Kenya?", 3, [PERU, LAND, PERU], [PERU]),
+        ("Capital of Peru, then of Kenya, and so on", 4, [PERU, LAND, PERU, FIRST], [PERU, LAND]),
+    ],
+)
+def test_a_model_is_pressed_for_calls_and_those_that_add_nothing_are_left_out(
+    question: str, least: int, written: list[Any], made: list[Any]
+) -> None:
+    found, model = asked(question, PRESSED, said(*written), said(), "Done.")
+    assert offered(model, 0)["minItems"] == least
+    assert found == made

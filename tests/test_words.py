@@ -457,7 +457,7 @@ def test_where_it_is_in_doubt_a_further_call_has_to_add_something(
     question: str, count: int
 ) -> None:
     made = [{"tool": "weather", "tool_input": {"city": city}} for city in ("Oslo", "oslo ")]
-    rules = replace(RULES, news=True)
+    rules = replace(RULES, news=True, strict=True)
     model = Scripted(json.dumps({"tools": made}))
     assert len(azent.select(question, [weather], model, prompts=set_of(rules)).calls) == count
 

@@ -21,18 +21,23 @@ class WordRules:
 
     `decline`: no call is asked for where the question shares no word with any function; `always`:
     where it shares one, at least one call is. `nearest`: so many of the nearest functions are
-    offered, 0 for all; only the nearest one, where it leads by `lead`. `joins`: from so many
-    joining words on several calls are asked for, 0 for never: at least as many as there are
-    functions that score `mentioned` times the best one. Then those are offered that score `near`
-    times the best, or of which the question has a word that no other has. `pressed`: where several
-    are asked for, the model has to write so many, since a small one stops at the least that it may
-    write. `strict`: joining words count only where there are three, or a strong one. `gate`: the
-    gate is asked only where so many words or fewer are shared, 0 for always. `grounded`: a call is
-    not made unless all, or half, of its required inputs were said. `given`: optional inputs that
-    were not said are left out. `news`: beyond as many calls as are asked for without doubt, a
-    further call is not made unless it has something that was said and that the calls before lack.
-    `onward`: when results have come, a function that the question speaks of by a word of its own,
-    and that was not called yet, is to be called with them.
+    offered, 0 for all; only the nearest one, where it leads by `lead`.
+
+    `joins`: from so many joining words on several calls are asked for, 0 for never: at least as
+    many as there are functions that score `mentioned` times the best one. Then those are offered
+    that score `near` times the best, or of which the question has a word that no other has.
+    `strict`: joining words leave no doubt only where there are three, or a strong one. `pressed`:
+    where several calls are asked for, the model has to write so many, since a small one stops at
+    the least that it may write; `doubted`: the same where it is in doubt whether several are.
+    `news`: beyond as many as are asked for without doubt, a further call is not made unless it has
+    something that was said and that the calls before lack; and where it is in doubt whether more
+    than one is asked for, unless all that it has was said.
+
+    `gate`: the gate is asked only where so many words or fewer are shared, 0 for always.
+    `grounded`: a call is not made unless all, or half, of its required inputs were said. `given`:
+    optional inputs that were not said are left out. `onward`: when results have come, a function
+    that the question speaks of by a word of its own, and that was not called yet, is to be called
+    with them.
     """
 
     decline: bool = False
@@ -43,6 +48,7 @@ class WordRules:
     near: float = 0.5
     mentioned: float = 0.3
     pressed: int = 0
+    doubted: int = 0
     strict: bool = False
     gate: int = 0
     grounded: Literal["none", "half", "all"] = "none"

@@ -8,15 +8,22 @@ A further step that the words of the question ask for has to go by the results, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from azent.log import key_of, turn_of
 from azent.messages import Call, Log, Question, Reply, Result
 from azent.prompt import WordRules
 from azent.request import Terms, choice_now
 from azent.scope import is_first, scope_of
-from azent.words import brings_news, grounded, is_foreign, is_sure, without_invented
+from azent.words import (
+    brings_news,
+    grounded,
+    is_foreign,
+    says_nothing_else,
+    without_invented,
+)
 
 SHARES = {"none": 0.0, "half": 0.5, "all": 1.0}  # of the required inputs that have to be said
 
@@ -33,8 +40,7 @@ def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...
     once = _once(held, terms)
     if scope.onward:
         return tuple(call for call in once if call.problem or _goes_by_results(call, log))
-    sure = scope.least if any(map(is_sure, _questions(turn_of(log)))) else 1
-    return _with_news(once, said, sure) if terms.prompts.words.news else once
+    return _with_news(once, said, scope.least) if terms.prompts.words.news else once
 
 
 def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
@@ -84,19 +90,24 @@ def _held(call: Call, said: str, terms: Terms) -> Call | None:
     return replace(call, tool_input=without_invented(call.tool_input, parameters, said))
 
 
-def _with_news(calls: Sequence[Call], said: str, sure: int) -> tuple[Call, ...]:
-    """So many calls as are asked for beyond doubt, and those that add to the ones before them."""
+def _with_news(calls: Sequence[Call], said: str, least: int) -> tuple[Call, ...]:
+    """So many calls as are asked for, and those that add to the ones before them.
+
+    Where one is asked for, and it is in doubt whether more are, a further call has to say what
+    none before it says, and nothing that was not said.
+    """
     kept: list[Call] = []
     for call in calls:
-        before = [other.tool_input for other in kept if other.tool == call.tool]
-        if (
-            call.problem
-            or len(kept) < sure
-            or not before
-            or brings_news(call.tool_input, before, said)
-        ):
+        before = [c.tool_input for c in kept if least < 2 or c.tool == call.tool]
+        given = call.problem or len(kept) < least or not before
+        if given or _adds(call, before, said, in_doubt=least < 2):
             kept.append(call)
     return tuple(kept)
+
+
+def _adds(call: Call, before: Sequence[Mapping[str, Any]], said: str, *, in_doubt: bool) -> bool:
+    whole = not in_doubt or says_nothing_else(call.tool_input, said)
+    return whole and brings_news(call.tool_input, before, said)
 
 
 def _questions(turn: Log) -> list[str]:

@@ -6,7 +6,7 @@
     subject(questions, specs)    what a question is about that takes up the one before
     wanted(question, ...)        how many calls it asks for, by its joining words
     said(value, text)            whether a value can be found in a text
-    grounded, without_invented, brings_news
+    grounded, without_invented, brings_news, says_nothing_else
                                  the inputs of a call, held against the text
 
 Small models decline badly and count badly, but both show in the words. Words are compared by how
@@ -20,7 +20,7 @@ from azent.words.follow import subject
 from azent.words.ground import grounded, without_invented
 from azent.words.near import Near, in_order, nearness, spoken_of
 from azent.words.plain import is_foreign
-from azent.words.said import brings_news, said
+from azent.words.said import brings_news, said, says_nothing_else
 from azent.words.want import Wanted, is_sure, wanted
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "is_sure",
     "nearness",
     "said",
+    "says_nothing_else",
     "spoken_of",
     "subject",
     "wanted",

@@ -92,6 +92,11 @@ def brings_news(
     return bool((_parts(tool_input) - known) & _parts(text))
 
 
+def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
+    """Are all the words and figures of a call in the text, as they are?"""
+    return _parts(tool_input) <= _parts(text)
+
+
 def _parts(value: Any) -> frozenset[str]:
     """The words that carry meaning, and the figures, in a text or in the values of a call."""
     if isinstance(value, Mapping | list):

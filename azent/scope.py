@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from azent.log import replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Question, Reply, Result, Specs
 from azent.prompt import PromptSet, WordRules
-from azent.words import Near, in_order, is_foreign, nearness, spoken_of, subject, wanted
+from azent.words import Near, Wanted, in_order, is_foreign, nearness, spoken_of, subject, wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,15 @@ def _count(question: str, near: Near, rules: WordRules) -> Scope:
         return Scope({}, least, pressed=least)
     count = wanted(question, near.scores, rules.joins, rules.mentioned, strict=rules.strict)
     if count.least > 1:
-        return Scope({}, count.least, count.most, max(count.least, rules.pressed))
+        return _pressed(count, count.least, rules.pressed)
     in_doubt = rules.always and count.most > 1
-    return Scope({}, least, count.most, max(least, rules.doubted) if in_doubt else least)
+    return _pressed(count, least, rules.doubted if in_doubt else 0)
+
+
+def _pressed(count: Wanted, least: int, pressed: int) -> Scope:
+    """So many calls that a model has to write; it may write as many, whatever that is."""
+    pressed = max(least, pressed)
+    return Scope({}, least, max(count.most, pressed), pressed)
 
 
 def _further(log: Log, specs: Specs, rules: WordRules) -> Scope:

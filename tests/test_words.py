@@ -202,6 +202,13 @@ def test_functions_that_are_spoken_of_count() -> None:
         (["Oslo", "Rome", "Lima"], "Oslo", False),
         ({"city": "Oslo"}, "Oslo", True),
         ([], "anything", None),
+        # Numbers beyond those of the machine.
+        (10**400, f"all {10**400} of them", True),
+        (-(10**400), "a few", False),
+        (17, "9" * 400, False),
+        # Short words have forms too.
+        ("as is", "a s", True),
+        ("ox", "two oxs", True),
     ],
 )
 def test_what_was_said(value: Any, text: str, found: bool | None) -> None:
@@ -220,6 +227,39 @@ def test_no_value_and_no_schema_raises(value: Any, text: str, schema: Any) -> No
     parameters = {"properties": {"p": schema}, "required": ["p"]}
     assert grounded({"p": value}, parameters, text) in (True, False)
     assert without_invented({"p": value}, parameters, text) == {"p": value}
+
+
+@given(JSON, JSON, JSON)
+def test_no_shape_of_a_schema_raises(properties: Any, required: Any, part: Any) -> None:
+    """Schemas come from anywhere; what is wrong with one is told where it is rendered."""
+    inner = {"enum": part, "description": part, "items": part, "required": part}
+    for known in (properties, {"p": inner}, {"p": {"properties": properties, **inner}}):
+        parameters = {"properties": known, "required": required}
+        specs: Any = {"f": {"name": "f", "description": part, "parameters": parameters}}
+        assert nearness("What is f?", specs).scores.keys() == {"f"}
+        grounded({"p": {"p": 1}}, parameters, "p is 1")
+        without_invented({"p": {"p": 1}}, parameters, "p is 1")
+
+
+def test_a_function_without_a_description_has_no_words_in_it() -> None:
+    parameters = {"properties": {"p": {"description": None}}}
+    specs: Any = {"f": {"name": "f", "description": None, "parameters": parameters}}
+    assert nearness("None of them", specs).shared == 0
+
+
+LONG = " ".join(f"word{at} {at}" for at in range(20_000))
+
+
+@pytest.mark.parametrize(
+    "text", [f"5{' ' * 200_000}", f"5{')' * 200_000}", "5 )" * 50_000, "a" * 200_000, LONG]
+)
+def test_long_texts_take_no_longer_than_their_length(text: str) -> None:
+    """Were each word or gap held against each other one, this would go on for minutes."""
+    question_words(text)
+    nearness(text, SPECS)
+    in_order(text, SPECS)
+    assert said(" ".join(f"other{at}x" for at in range(2_000)), text) is False
+    assert not brings_news({"city": "Oslo"}, [], text)
 
 
 PARAMETERS = {
@@ -261,6 +301,10 @@ def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool)
         ({"mass": 20}, [{"mass": 10}], "10 kg and 20 kg", True),
         ({"place": "Canada"}, [{"place": "the forests of Canada"}], "forests of Canada", False),
         ({"place": "Chicago, IL"}, [{"place": "Boston, MA"}], "Boston and Chicago", True),
+        # Names that are not in plain letters.
+        ({"city": "大阪"}, [{"city": "東京"}], "Weather in 東京 and 大阪", True),
+        ({"city": "東京"}, [{"city": "東京"}], "Weather in 東京 and 大阪", False),
+        ({"city": "Łódź"}, [{"city": "Kraków"}], "Weather in Kraków and Łódź", True),
     ],
 )
 def test_a_further_call_brings_news(
@@ -420,6 +464,13 @@ def test_a_system_text_that_names_functions_decides() -> None:
     name = next(iter(SPECS))
     assert not scope_of(log, SPECS, set_of(RULES), "auto", "You are a poet.").specs
     assert scope_of(log, SPECS, set_of(RULES), "auto", f"Else call {name}.") == Scope(SPECS)
+
+
+def test_what_a_model_has_to_write_it_may_write() -> None:
+    rules = replace(RULES, pressed=12, doubted=11)
+    sure = scope("Weather in Oslo and also the forecast for Rome", rules)
+    doubted = scope("Weather in Oslo and Rome", rules)
+    assert [(each.pressed, each.most) for each in (sure, doubted)] == [(12, 12), (11, 11)]
 
 
 def test_no_request_is_made_where_nothing_is_in_common() -> None:

@@ -11,11 +11,11 @@ from azent.words.plain import content_words
 
 
 def subject(questions: Sequence[str], specs: Specs) -> str:
-    """The last question; with the one before it, where it alone is near to no function.
+    """The last question, if any; with the one before it, where it alone is near to no function.
 
     A word of thanks takes nothing up: it has nothing in it that a function could be called with.
     """
-    last = questions[-1]
+    last = questions[-1] if questions else ""
     alone = len(questions) < 2 or not (content_words(last) or re.search(r"\d", last))
     if alone or nearness(last, specs).shared:
         return last

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from azent.words.plain import content_words
@@ -93,9 +93,13 @@ def _is_spoken_of(name: str, properties: Mapping[str, Any], text: str) -> bool:
 
 def _described(name: str, properties: Mapping[str, Any]) -> str:
     schema = properties[name]
-    return str(schema.get("description", "")) if isinstance(schema, Mapping) else ""
+    return str(schema.get("description") or "") if isinstance(schema, Mapping) else ""
 
 
-def _of(parameters: Mapping[str, Any]) -> tuple[Mapping[str, Any], Iterable[str]]:
-    properties = parameters.get("properties")
-    return (properties if isinstance(properties, Mapping) else {}), parameters.get("required") or ()
+def _of(parameters: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """What a schema has, and what of it it requires; old schemas say `required: true` of a part."""
+    properties, required = parameters.get("properties"), parameters.get("required")
+    return (
+        properties if isinstance(properties, Mapping) else {},
+        required if isinstance(required, list | tuple) else (),
+    )

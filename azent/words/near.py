@@ -92,10 +92,10 @@ def _bearers(question: str, specs: Specs) -> list[set[str]]:
 
 
 def _in_turn(question: str) -> list[str]:
-    """The words of a question that carry meaning, as they follow each other; signs come last."""
+    """The words of a question that carry meaning, by where each comes first; signs come last."""
     meant = question_words(question)
-    words = re.findall(r"[a-z]+", question.lower())
-    return [word for word in words if word in meant] + sorted(meant - set(words))
+    words = dict.fromkeys(re.findall(r"[a-z]+", question.lower()))
+    return [word for word in words if word in meant] + sorted(meant - words.keys())
 
 
 def _weight(word: str, known: _Known) -> float:
@@ -121,7 +121,7 @@ def _all(words: Words) -> list[str]:
 
 def _known(spec: Spec) -> _Known:
     name = str(spec["name"]).replace(".", " ")
-    description = str(spec.get("description", ""))
+    description = str(spec.get("description") or "")
     texts = [name, description, *_texts(spec.get("parameters") or {})]
     return _Known(
         name=_words(name),
@@ -136,12 +136,16 @@ def _words(text: str) -> Words:
 
 
 def _texts(schema: Any) -> Iterator[str]:
-    """Names, descriptions and choices of all that a schema holds."""
+    """Names, descriptions and choices of all that a schema holds.
+
+    A schema may be misshapen: that is told where it is rendered, not here.
+    """
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    for name, part in (properties or {}).items():
-        yield name
+    for name, part in properties.items() if isinstance(properties, Mapping) else ():
+        yield str(name)
         if isinstance(part, Mapping):
-            yield str(part.get("description", ""))
-            yield from map(str, part.get("enum", ()))
+            choices = part.get("enum")
+            yield str(part.get("description") or "")
+            yield from map(str, choices if isinstance(choices, list | tuple) else ())
             yield from _texts(part)
             yield from _texts(part.get("items"))

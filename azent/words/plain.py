@@ -35,7 +35,8 @@ SIGNS = {
     "€": "euro price money currency",
     "°": "degrees temperature weather",
 }
-BETWEEN_FIGURES = re.compile(r"\d\s*\)*\s*([*+/^×])\s*\(*\s*\d")
+# Possessive, or a long gap would be tried in every way to part it.
+BETWEEN_FIGURES = re.compile(r"\d\s*+\)*+\s*+([*+/^×])\s*+\(*+\s*+\d")
 
 
 def content_words(text: str) -> frozenset[str]:

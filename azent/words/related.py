@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 TOKEN = re.compile(r"[a-z]+")
-ARITHMETIC = re.compile(r"\d\s*\)*\s*[-+*/×÷^%]\s*\(*\s*\d|\d\s*%")
+ARITHMETIC = re.compile(r"\d\s*+\)*+\s*+[-+*/×÷^%]\s*+\(*+\s*+\d|\d\s*+%")
 
 
 def _pair(asked: str, called: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from math import isfinite
 from typing import Any
 
-from azent.words.plain import content_words, same
+from azent.words.plain import by_beginning, content_words, same
 
 WORD = re.compile(r"[^\W_]+")
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
+LETTERS = re.compile(r"[^\W\d_]+")
 NUMBERS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30,
@@ -48,9 +50,14 @@ def _most(verdicts: Iterable[bool | None]) -> bool | None:
 
 
 def _number_said(value: float, text: str) -> bool:
-    wanted = abs(float(value))
+    try:
+        wanted = abs(float(value))
+    except OverflowError:  # a whole number of more digits than a float has room for
+        return str(abs(value)) in FIGURE.findall(text)
     products = (number * factor for number in _numbers(text) for factor in FACTORS)
-    return any(abs(wanted - each) <= 1e-6 * max(1.0, abs(each)) for each in products)
+    return any(
+        abs(wanted - each) <= 1e-6 * max(1.0, abs(each)) for each in products if isfinite(each)
+    )
 
 
 def _numbers(text: str) -> set[float]:
@@ -64,11 +71,19 @@ def _text_said(value: str, text: str) -> bool:
         return True
     own = [word for word in WORD.findall(value.lower()) if len(word) > 1]
     theirs = set(WORD.findall(text.lower()))
-    if not own or any(same(word, other) for word in own for other in theirs):
+    if not own or _share_one(own, theirs):
         return True
     if any(digits in text for digits in re.findall(r"\d{2,}", value)):
         return True
     return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
+
+
+def _share_one(own: Iterable[str], theirs: Set[str]) -> bool:
+    """Is one word the same as one of theirs? Texts may be long: few pairs are looked at."""
+    if any({word, f"{word}s", word.removesuffix("s")} & theirs for word in own):
+        return True
+    begun = by_beginning(theirs)
+    return any(same(word, other) for word in own for other in begun.get(word[:3], ()))
 
 
 def _is_abbreviated(short: str, text: str) -> bool:
@@ -88,8 +103,8 @@ def brings_news(
     tool_input: Mapping[str, Any], before: Iterable[Mapping[str, Any]], text: str
 ) -> bool:
     """Has a call a word or figure that is in the text, and that none of the calls before it has?"""
-    known = {part for other in before for part in _parts(other)}
-    return bool((_parts(tool_input) - known) & _parts(text))
+    known = {part for other in before for part in _parts_of_all(other)}
+    return bool((_parts_of_all(tool_input) - known) & _parts_of_all(text))
 
 
 def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
@@ -99,12 +114,23 @@ def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
 
 def _parts(value: Any) -> frozenset[str]:
     """The words that carry meaning, and the figures, in a text or in the values of a call."""
-    if isinstance(value, Mapping | list):
-        return frozenset(part for each in _inside(value) for part in _parts(each))
-    if value is None or isinstance(value, bool):
-        return frozenset()
-    text = str(value).removesuffix(".0")
+    text = _text_of(value)
     return content_words(text) | frozenset(DIGITS.findall(text))
+
+
+def _parts_of_all(value: Any) -> frozenset[str]:
+    """The same with words that are not in plain letters, such as names of places: Łódź, 東京."""
+    words = LETTERS.findall(_text_of(value).lower())
+    return _parts(value) | {word for word in words if not word.isascii()}
+
+
+def _text_of(value: Any) -> str:
+    """A text, or the values of a call as one, each on lines of its own."""
+    if isinstance(value, Mapping | list):
+        return "\n".join(map(_text_of, _inside(value)))
+    if value is None or isinstance(value, bool):
+        return ""
+    return str(value).removesuffix(".0")
 
 
 def told(value: Any, schema: Any, text: str) -> bool | None:

@@ -148,7 +148,7 @@ def _put(turn: Log, terms: Terms, move: Move) -> Log:
     if text is None or move == "answer" or not terms.specs:
         return turn
     put = fill(text, _blanks(terms, _question(turn)))
-    return tuple(Question(put) if isinstance(m, Question) else m for m in turn)
+    return tuple(replace(m, text=put) if isinstance(m, Question) else m for m in turn)
 
 
 def _instruction(turn: Log, terms: Terms, move: Move) -> str:

@@ -21,7 +21,7 @@ from azent.messages import (
     from_json,
     to_json,
 )
-from azent.request import Terms
+from azent.request import Terms, messages_for
 from azent.step import Ask, Done, Run, hear, next_step, take
 
 INTEGERS = {"a": {"type": "integer"}, "b": {"type": "integer"}}
@@ -330,6 +330,14 @@ def test_images_go_with_their_question_and_are_merged() -> None:
     assert said["images"] == ["aaa", "bbb"]
     assert said["content"].startswith("Look.\n\nAnd here?")
     assert from_json(to_json(log[0])) == log[0]
+
+
+@pytest.mark.parametrize("name", ["default", "article", "small", "medium"])
+def test_images_go_with_a_question_however_a_set_puts_it(name: str) -> None:
+    given = Terms(specs={"add": ADD}, prompts=prompt.load(name))
+    log = (Question("Add 2 and 3.", ("aaa",)),)
+    for said in (messages_for(log, given, "decide"), messages_for(log, given, "answer")):
+        assert [message["images"] for message in said if "images" in message] == [["aaa"]]
 
 
 def test_a_set_can_say_something_else_first_when_an_answer_is_due() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from azent.literals import Fault, literal, readings
-from azent.messages import Call
+from azent.messages import Call, Reply
 from azent.reply import Reader, WordsReader, read, read_words
 from tests.reading import outcome, specs
 
@@ -225,3 +225,27 @@ def test_a_fault_says_where() -> None:
     with pytest.raises(Fault) as found:
         readings('{"a" 1}', 0)
     assert (found.value.at, "colon" in found.value.what) == (5, True)
+
+
+SAYINGS = [
+    '{"tools": [{"tool": "f", "tool_input": {"city": "Oslo"}}]}',
+    '{"tools": ["f"]}',
+    '{"tool": "f", "city": "Oslo"}',
+    '{"f": {"city": "Oslo"}}',
+    '{"name": "f", "arguments": "Oslo"}',
+    'f({"city": "Oslo"})',
+    "Action: f[Oslo]",
+    "Action: f[city=Oslo]",
+    "Action: f\nAction Input: Oslo",
+    'f(city="Oslo")',
+    "<function=f><parameter=city>Oslo</parameter></function>",
+]
+
+
+@pytest.mark.parametrize("part", [None, True, 3, "city", ["city"], [None], {"city": None}])
+def test_no_schema_raises(part: Any) -> None:
+    """Whoever only reads replies has not shown the schemas to anything that would refuse them."""
+    for parameters in ({"properties": part}, {"properties": {"city": part}, "required": part}):
+        offered: Any = {"f": {"name": "f", "parameters": parameters}}
+        for text in SAYINGS:
+            assert isinstance(read(text, offered), Reply)

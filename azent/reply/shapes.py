@@ -14,7 +14,7 @@ from azent.literals import Repeated
 from azent.messages import Call, Problem, Specs
 from azent.reply import keys
 from azent.reply.shape import Shape, add_words, joined
-from azent.validate import resolved_tool
+from azent.validate import arguments_of, resolved_tool
 from azent.validate.names import folded
 
 NAMELESS = "a call names no tool"
@@ -268,8 +268,7 @@ class Shaper:
         return bool(bracket) and resolved_tool(head.strip(), self.specs) is not None
 
     def _fits(self, given: Mapping[str, Any], tool: str) -> bool:
-        known = (self.specs[tool].get("parameters") or {}).get("properties", {})
-        names = {folded(name) for name in known}
+        names = {folded(str(name)) for name in arguments_of(tool, self.specs)}
         return all(folded(str(key)) in names for key in given)
 
 

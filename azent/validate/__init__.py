@@ -18,7 +18,7 @@ from azent.validate.coerce import Coercer
 from azent.validate.judge import UNFIT, Judge, judge_for, unusable, verdict
 from azent.validate.names import nearest, resolved
 
-__all__ = ["checked", "resolved_tool"]
+__all__ = ["arguments_of", "checked", "resolved_tool"]
 
 _KEYED = re.compile(r"\s*(\w+)\s*[=:]")
 _AROUND = ("arguments", "args", "input", "kwargs", "parameters", "params", "tool_input")
@@ -44,6 +44,19 @@ def checked(call: Call, specs: Specs, *, trusted: bool = True) -> tuple[Call, tu
 def resolved_tool(name: str, specs: Specs) -> str | None:
     """The registered name that `name` means, if there is exactly one."""
     return resolved(name, specs)
+
+
+def arguments_of(name: str, specs: Specs) -> dict[str, Any]:
+    """The arguments that the tool meant by `name` takes, each with its schema.
+
+    Schemas may come from anywhere: where one is misshapen there are none that are known.
+    """
+    tool = resolved_tool(name, specs)
+    parameters = specs[tool].get("parameters") if tool else None
+    known = (parameters or {}).get("properties")
+    if not isinstance(known, Mapping):
+        return {}
+    return {key: part if isinstance(part, Mapping) else {} for key, part in known.items()}
 
 
 def _unknown(name: str, specs: Specs) -> Problem:

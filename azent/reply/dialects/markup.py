@@ -18,7 +18,7 @@ from azent.messages import Call, Problem
 from azent.reply import keys
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, option, truncated
-from azent.validate import resolved_tool
+from azent.validate import arguments_of
 from azent.validate.names import folded
 
 
@@ -163,7 +163,7 @@ def markup_call(text: str, at: int, terms: Terms, markup: Markup) -> Block | Non
     inner = _skip(text, opener.end())
     if text.startswith("{", inner):
         return _with_json(text, inner, terms, name, markup)
-    reader = Reader(text, markup, _known(name, terms), terms.more)
+    reader = Reader(text, markup, arguments_of(name, terms.specs), terms.more)
     try:
         given, end, ended = reader.arguments(opener.end())
     except _OutOfText:
@@ -210,11 +210,6 @@ def _without_end(text: str, name: str, given: Any, end: int, terms: Terms, marku
     return Block(until.end() if until else end, problem=Problem("malformed", message))
 
 
-def _known(name: str, terms: Terms) -> dict[str, Any]:
-    tool = resolved_tool(name, terms.specs)
-    return dict((terms.specs[tool].get("parameters") or {}).get("properties", {})) if tool else {}
-
-
 def tag_named_tool(text: str, at: int, terms: Terms) -> Block | None:
     """A tool's name as the tag, its arguments as tags inside: only for registered names."""
     opener = re.compile(r"<(?P<name>[A-Za-z_][\w.-]{0,100})\s*(?P<empty>/?)>").match(text, at)
@@ -226,7 +221,7 @@ def tag_named_tool(text: str, at: int, terms: Terms) -> Block | None:
         return _plain(name, {}, opener.end(), terms)
     if closer < 0:
         return Block(len(text), open=True) if terms.more else _no_tag(text, opener)
-    given = _elements(text[opener.end() : closer], _known(name, terms))
+    given = _elements(text[opener.end() : closer], arguments_of(name, terms.specs))
     if given is None:
         return None
     return _plain(name, given, closer + len(name) + 3, terms)

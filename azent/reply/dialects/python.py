@@ -13,7 +13,7 @@ from azent.literals import Fault, Reading, readings
 from azent.messages import Call
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import broken, is_settled, option, truncated
-from azent.validate import resolved_tool
+from azent.validate import arguments_of, resolved_tool
 
 _NAME = re.compile(
     r"(?:await\s{1,4})?(?P<print>print\s{0,4}\(\s{0,8})?(?P<name>[A-Za-z_][\w.:-]{0,100})\s{0,4}\("
@@ -87,7 +87,7 @@ class Reader:
 
     def _arguments(self, name: str, at: int) -> tuple[Any, int]:
         given: dict[str, Any] = {}
-        order = list(self._properties(name))
+        order = list(arguments_of(name, self.terms.specs))
         while True:
             at = self._space(at)
             self._present(at)
@@ -132,16 +132,11 @@ class Reader:
         """Does a word touch its end, as in 'O'Brien', that is no name of the next argument?"""
         return reading.ended and _WORD.match(self.text, reading.end) is not None
 
-    def _properties(self, name: str) -> dict[str, Any]:
-        tool = resolved_tool(name, self.terms.specs)
-        parameters = self.terms.specs[tool].get("parameters") if tool else None
-        return dict((parameters or {}).get("properties", {}))
-
     def _is_whole_input(self, value: Any, order: list[str], name: str) -> bool:
         """One object given for all arguments at once."""
         if not isinstance(value, dict):
             return False
-        first = self._properties(name).get(order[0], {}) if order else {}
+        first = arguments_of(name, self.terms.specs)[order[0]] if order else {}
         return first.get("type") != "object" and all(key in order for key in value)
 
     def _next_name(self, order: list[str], given: dict[str, Any], at: int) -> str:

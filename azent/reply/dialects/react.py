@@ -16,7 +16,7 @@ from azent.reply import keys
 from azent.reply.dialects.python import python_calls
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import call_with, option, protocol, truncated
-from azent.validate import resolved_tool
+from azent.validate import arguments_of, resolved_tool
 from azent.validate.names import folded
 
 _LABEL = r"[*_#\s]{0,6}(?i:%s)(?: ?\d{1,2})?[*_]{0,2}[ \t]{0,2}[:：][*_]{0,2}[ \t]*"
@@ -211,7 +211,7 @@ def _same(one: str, other: str, terms: Terms) -> bool:
 def _bound(name: str, given: str, terms: Terms) -> Block:
     """The call that a line means: arguments by name, or one bare value, in quotes or not."""
     keyed = _KEYED.match(given)
-    if keyed is not None and keyed.group("key") in _arguments(name, terms):
+    if keyed is not None and keyed.group("key") in arguments_of(name, terms.specs):
         return _by_name(name, given, keyed.group("mark"), replace(terms, more=False))
     quoted = _QUOTED.fullmatch(given)
     raw: Any = quoted.group("inner") if quoted else given
@@ -233,11 +233,6 @@ def _by_name(name: str, given: str, mark: str, terms: Terms) -> Block:
         return block
     message = f"{name}: The input could not be read. Write it as one JSON object."
     return Block(0, problem=Problem("malformed", message))
-
-
-def _arguments(name: str, terms: Terms) -> dict[str, Any]:
-    tool = resolved_tool(name, terms.specs)
-    return dict((terms.specs[tool].get("parameters") or {}).get("properties", {})) if tool else {}
 
 
 def _after_fence(text: str, block: Block, fenced: bool) -> Block:

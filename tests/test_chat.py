@@ -67,6 +67,14 @@ def test_lines_are_questions_of_one_conversation() -> None:
     assert "What is \nmy name?" in last.text
 
 
+@pytest.mark.parametrize("said", ["Hello \\", "Hello \\\n", "\\\n" * 2_000 + "Hello"])
+def test_no_line_of_a_pipe_is_lost(said: str) -> None:
+    with ScriptedOllama("Hi.") as server:
+        run = chat(server, said, "--no-tools", "-q")
+    assert (run.exit_code, run.stdout) == (0, "Hi.\n")
+    assert "Hello" in server.requests[-1].text
+
+
 @pytest.mark.parametrize("end", ["", "/exit\nNot asked", "/quit\nNot asked"])
 def test_it_ends(end: str) -> None:
     with ScriptedOllama("Hi.") as server:

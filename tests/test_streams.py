@@ -13,6 +13,8 @@ from pathlib import Path
 import mcp
 import pytest
 
+from azent.cli.streams import answers_apart
+from azent.errors import UsageError
 from tests.scripted_ollama import ScriptedOllama
 from tests.terminal import Terminal
 
@@ -176,6 +178,17 @@ def test_the_library_leaves_standard_output_alone(tmp_path: Path) -> None:
     command = [sys.executable, "-c", f"{code}\n{ask}"]
     run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
     assert run.stdout.count("LOUD") == 2, run.stderr
+
+
+def test_what_was_begun_is_shown_where_a_command_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    @answers_apart()
+    def failing() -> None:
+        print("LOUD", end="")
+        raise UsageError("no")
+
+    with pytest.raises(UsageError):
+        failing()
+    assert capsys.readouterr() == ("", "LOUD\n")
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "azent").rglob("*.py")), ids=lambda f: f.stem)

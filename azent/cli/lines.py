@@ -37,11 +37,16 @@ def lines_from_user(commands: Sequence[str]) -> NextLine:
 
 
 def _from_pipe() -> str:
-    line = sys.stdin.readline()
-    if not line:
+    """A question: a line, and those after it as long as they end in a backslash."""
+    begun = ""
+    while line := sys.stdin.readline():
+        line = line.rstrip("\n")
+        if not line.endswith("\\"):
+            return begun + line
+        begun += f"{line[:-1]}\n"
+    if not begun:
         raise EOFError
-    line = line.rstrip("\n")
-    return f"{line[:-1]}\n{_from_pipe()}" if line.endswith("\\") else line
+    return begun
 
 
 def _from_dumb_terminal() -> str:

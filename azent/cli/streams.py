@@ -50,8 +50,9 @@ def answers_apart() -> Iterator[None]:
     try:
         with redirect_stdout(apart.prints):
             yield
-        apart.prints.show_begun()
     finally:
+        with suppress(OSError, ValueError):  # standard error is gone, and nobody to be told
+            apart.prints.show_begun()
         _APART.reset(token)
 
 

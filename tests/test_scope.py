@@ -161,6 +161,11 @@ def test_a_no_at_the_gate_declines(said: str, move: str) -> None:
     assert asked(say(QUESTION, said, given), given)[0] == move
 
 
+def test_a_gate_can_be_asked_of_messages_without_a_question() -> None:
+    move, told = asked((), Terms(SPECS, GATE, system="Tell the weather in Oslo."))
+    assert (move, "- weather: " in told) == ("gate", True)
+
+
 @pytest.mark.parametrize(("most", "move"), [(0, "gate"), (1, "decide"), (2, "gate"), (9, "gate")])
 def test_the_gate_is_asked_where_few_words_are_shared(most: int, move: str) -> None:
     rules = WordRules(decline=True, gate=most)

@@ -247,7 +247,7 @@ def test_a_function_without_a_description_has_no_words_in_it() -> None:
     assert nearness("None of them", specs).shared == 0
 
 
-LONG = " ".join(f"word{at} {at}" for at in range(20_000))
+LONG = " ".join(f"word{at} {at}" for at in range(3_000))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_long_texts_take_no_longer_than_their_length(text: str) -> None:
     question_words(text)
     nearness(text, SPECS)
     in_order(text, SPECS)
-    assert said(" ".join(f"other{at}x" for at in range(2_000)), text) is False
+    assert said(" ".join(f"other{at}x" for at in range(300)), text) is False
     assert not brings_news({"city": "Oslo"}, [], text)
 
 

@@ -26,9 +26,10 @@ class WordRules:
     `joins`: from so many joining words on several calls are asked for, 0 for never: at least as
     many as there are functions that score `mentioned` times the best one. Then those are offered
     that score `near` times the best, or of which the question has a word that no other has.
-    `strict`: joining words leave no doubt only where there are three, or a strong one. `pressed`:
-    where several calls are asked for, the model has to write so many, since a small one stops at
-    the least that it may write; `doubted`: the same where it is in doubt whether several are.
+    `strict`: joining words leave no doubt only where there are three, or two and one of them is
+    strong. `pressed`: where several calls are asked for, the model has to write so many, since a
+    small one stops at the least that it may write; `doubted`: the same where, with `always`, it is
+    in doubt whether several are.
     `news`: beyond as many as are asked for without doubt, a further call is not made unless it has
     something that was said and that the calls before lack; and where it is in doubt whether more
     than one is asked for, unless all that it has was said.
@@ -36,8 +37,8 @@ class WordRules:
     `gate`: the gate is asked only where so many words or fewer are shared, 0 for always.
     `grounded`: a call is not made unless all, or half, of its required inputs were said. `given`:
     optional inputs that were not said are left out. `onward`: when results have come, a function
-    that the question speaks of by a word of its own, and that was not called yet, is to be called
-    with them.
+    that the question speaks of by a word of its own, and that has given none yet, is to be called
+    with them; not once it has failed twice.
     """
 
     decline: bool = False

@@ -44,7 +44,7 @@ def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...
 
 
 def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
-    """A reply with its calls so held; its repairs tell which were left out."""
+    """A reply with its calls so held; its repairs tell of which functions none is left."""
     calls = held_calls(reply.calls, log, terms)
     if calls == reply.calls:
         return reply

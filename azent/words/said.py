@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import isfinite
 from typing import Any
 
@@ -78,7 +78,7 @@ def _text_said(value: str, text: str) -> bool:
     return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
 
 
-def _share_one(own: Iterable[str], theirs: Set[str]) -> bool:
+def _share_one(own: Sequence[str], theirs: Set[str]) -> bool:
     """Is one word the same as one of theirs? Texts may be long: few pairs are looked at."""
     if any({word, f"{word}s", word.removesuffix("s")} & theirs for word in own):
         return True

@@ -37,7 +37,7 @@ class Wanted:
 
 
 def is_sure(question: str) -> bool:
-    """Do the joining words leave no doubt that several things are asked for?"""
+    """Do the joining words, three or two and a strong one, leave no doubt of several things?"""
     found = len(JOINING.findall(question))
     return found > 2 or (found == 2 and bool(STRONG.search(question)))
 

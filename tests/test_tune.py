@@ -23,9 +23,12 @@ from azent.cli import app
 from azent.errors import CasesError, UsageError
 from azent.evaluate import read_outcomes
 from azent.messages import Delta, End, Request, Usage
+from azent.models.cached import Cached
+from azent.models.ollama import Ollama
 from azent.prompt import PromptSet, read
 from azent.tune import About, Halves, Judging, Tuned, evidence, halves, tune, write
 from azent.tune.evidence import patterns
+from azent.tune.once import asked_once
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.test_prompt import write_set
 
@@ -95,6 +98,13 @@ def test_the_planted_setting_is_found(tmp_path: Path, sets: list[PromptSet]) -> 
     assert (found.start.prompts, found.winner.mean) == ("plain", 1.0)
     (verdict,) = found.verdicts
     assert verdict.comparison.real
+
+
+def test_a_model_that_is_asked_once_is_tried_again_as_often() -> None:
+    for retries in (0, 5):
+        with asked_once(Ollama("scripted", retries=retries), "", None) as once:
+            assert isinstance(once, Cached)
+            assert once.retries == retries
 
 
 def test_what_is_set_aside_is_asked_once_and_only_at_the_end(

@@ -41,6 +41,7 @@ class Weighed:
     def __init__(self, model: Model, digest: str) -> None:
         self.name = model.name
         self.num_ctx = model.num_ctx
+        self.retries: int = getattr(model, "retries", 0)
         known = getattr(model, "options", {})
         self.options = {**known, "num_ctx": model.num_ctx, "digest": digest}
         self._model = model

@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azent import prompt, settings
-from azent.errors import PromptError
+from azent.errors import PromptError, UsageError
 from azent.messages import Question, Reply
-from azent.prompt import GateExample, PromptSet, Text, WordRules, files_of, fill
+from azent.prompt import (
+    GateExample,
+    PromptSet,
+    Text,
+    WordRules,
+    checked_name,
+    files_of,
+    fill,
+)
 from azent.request import Terms, messages_for
 
 TEXTS = {
@@ -209,3 +217,14 @@ def test_what_is_written_is_read_as_the_same(
 
 def bodies(prompts: PromptSet) -> dict[str, str]:
     return {name: text.body for name, text in prompts.texts.items()}
+
+
+@pytest.mark.parametrize("name", ["mine", "2b", "a-b_c", "für-1b"])
+def test_names_that_a_set_can_have(name: str) -> None:
+    assert checked_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "-p", "a/b", "..", "a b", "a.b", "a\n"])
+def test_names_that_no_set_can_have(name: str) -> None:
+    with pytest.raises(UsageError, match="is no name for a set"):
+        checked_name(name)

@@ -565,6 +565,9 @@ def test_held_to_as_many_calls_as_the_words_want() -> None:
     [
         ("[words]\nnearest = 2.5", r"toml:2: nearest is 2.5, and must be a whole number"),
         ("[words]\nlead = true", r"toml:2: lead is True, and must be a number"),
+        ("[words]\nnearest = -1", r"toml:2: nearest is -1, and must be a whole number, 0 or more"),
+        ("[words]\nlead = -0.5", r"toml:2: lead is -0.5, and must be a number, 0 or more"),
+        ("[words]\nnear = nan", r"toml:2: near is nan, and must be a number, 0 or more"),
         ("[words]\nmany = 1", r"toml:2: there is no setting 'many'"),
         ("words = 3", r"toml:1: words is 3, and must be a table"),
     ],

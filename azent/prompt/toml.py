@@ -13,7 +13,12 @@ from azent.errors import PromptError
 from azent.prompt.text import read_text
 from azent.prompt.value import NO_SETTINGS, GateExample, PromptSet, WordRules
 
-_IN_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+_IN_WORDS = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number, 0 or more",
+    float: "a number, 0 or more",
+}
 
 
 def read_settings(file: Path) -> dict[str, Any]:
@@ -86,9 +91,16 @@ def _hints(table: type) -> dict[str, Any]:
 def _checked(value: Any, kind: Any, place: str) -> Any:
     """The value, if it is of the kind; choices are named where it is not among them."""
     choices = get_args(kind)
-    if kind is float and type(value) is int:
-        return float(value)
-    if value in choices or (not choices and type(value) is kind):
+    if value in choices:
         return value
+    if not choices and _is_of(kind, value):
+        return kind(value)
     wanted = " or ".join(map(repr, choices)) or _IN_WORDS[kind]
     raise PromptError(f"{place} {value!r}, and must be {wanted}")
+
+
+def _is_of(kind: type, value: Any) -> bool:
+    """Is a value of a kind? Numbers are 0 or more: of no setting is there less than none."""
+    if kind not in (int, float):
+        return type(value) is kind
+    return (type(value) is kind or (kind is float and type(value) is int)) and value >= 0

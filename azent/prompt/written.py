@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -16,7 +17,7 @@ _TABLES = {"words", "gate"}
 
 def checked_name(name: str) -> str:
     """A name that a set's folder can have. Raises UsageError for any other."""
-    if not name.replace("-", "_").isidentifier():
+    if not re.fullmatch(r"\w[\w-]*", name):
         raise UsageError(f"{name!r} is no name for a set", "Letters, digits, - and _ make one.")
     return name
 

@@ -166,8 +166,8 @@ def render(
     messages, schema = _request(question, terms, move)
     tokens = _counted(messages, schema, values) if exact else _estimated(messages)
     if as_json:
-        counted = {"tokens": tokens, "exact": exact}
-        print_json({"messages": messages, "format": schema, **counted})
+        size = {"tokens": tokens, "exact": exact}
+        print_json({"messages": messages, "format": schema, **size})
         return
     for message in messages:
         print_text(f"--- {message['role']}\n{message['content']}")

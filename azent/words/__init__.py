@@ -21,7 +21,7 @@ from azent.words.ground import grounded, without_invented
 from azent.words.near import Near, in_order, nearness, spoken_of
 from azent.words.plain import is_foreign
 from azent.words.said import brings_news, said, says_nothing_else
-from azent.words.want import Wanted, is_sure, wanted
+from azent.words.want import Wanted, wanted
 
 __all__ = [
     "Near",
@@ -30,7 +30,6 @@ __all__ = [
     "grounded",
     "in_order",
     "is_foreign",
-    "is_sure",
     "nearness",
     "said",
     "says_nothing_else",

@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from datetime import date, datetime
+from math import isfinite
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -32,6 +33,7 @@ PERCENT_OF = re.compile(
 )  # as models and people write it: 17 % of 2350
 MOST_CHARACTERS = 500
 MOST_DIGITS = 1_000
+TOO_LARGE = "the result has too many digits"
 
 
 @tool(readonly=True)
@@ -43,7 +45,9 @@ def calculate(
         raise ToolFailed(f"the expression is longer than {MOST_CHARACTERS} characters")
     try:
         plain = PERCENT_OF.sub(r"(\1 / 100) *", expression.strip())
-        return _value(ast.parse(plain, mode="eval").body)
+        return _bounded(_value(ast.parse(plain, mode="eval").body))
+    except OverflowError as error:
+        raise ToolFailed(TOO_LARGE) from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ToolFailed(f"{expression!r} is no arithmetic expression") from error
     except ArithmeticError as error:
@@ -78,9 +82,17 @@ def _value(node: ast.expr) -> Number:
     raise ValueError("not arithmetic")
 
 
+def _bounded(value: Number) -> Number:
+    """The value, if it can be told: more digits are no help, and infinity is no number."""
+    told = isfinite(value) if isinstance(value, float) else abs(value) < 10**MOST_DIGITS
+    if not told:
+        raise ToolFailed(TOO_LARGE)
+    return value
+
+
 def _combined(op: ast.operator, left: Number, right: Number) -> Number:
     if isinstance(op, ast.Pow) and _digits(left) * abs(right) > MOST_DIGITS:
-        raise ToolFailed("the result has too many digits")
+        raise ToolFailed(TOO_LARGE)
     value = OPERATORS[type(op)](left, right)
     if isinstance(value, complex):
         raise ToolFailed("the result is not a real number")

@@ -36,6 +36,14 @@ def test_sets_are_listed_and_the_one_that_is_taken_is_marked() -> None:
     assert {"default", "article", "zh", "small"} <= {row["name"] for row in rows}
 
 
+def test_a_folder_that_an_editor_left_in_a_set_is_passed_over() -> None:
+    write_set(Path("prompts/mine"))
+    Path("prompts/mine/.checkpoints").mkdir()
+    rendered = prompts("render", "-p", "mine", "-t", "tools.py")
+    assert rendered.exit_code == 0, rendered.stderr
+    assert "using the prompt set in prompts/mine" in rendered.stderr
+
+
 @pytest.mark.parametrize(
     ("file", "body", "said"),
     [

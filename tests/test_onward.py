@@ -12,6 +12,8 @@ import azent
 from azent import prompt
 from azent.models import Scripted
 from azent.prompt import WordRules
+from azent.request import Terms
+from azent.step.hold import held_calls
 
 ONWARD = WordRules(decline=True, always=True, nearest=1, grounded="all", given=True, onward=True)
 
@@ -90,6 +92,31 @@ def test_else_everything_is_open(question: str, rules: WordRules) -> None:
     tools = offered(model, 1)
     assert "minItems" not in tools
     assert len(tools["items"]["anyOf"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("parallel", "city", "made"),
+    [
+        (False, "Lima", True),
+        (False, "Nairobi", True),
+        (False, "Kenya", False),
+        (False, "Paris", False),
+        (True, "Lima", False),
+    ],
+)
+def test_where_calls_come_one_by_one_the_question_has_more_of_them(
+    parallel: bool, city: str, made: bool
+) -> None:
+    specs = {each.__name__: azent.function_to_json(each) for each in (capital, population)}
+    prompts = replace(prompt.load("default"), words=ONWARD)
+    log = (
+        azent.Question("What is the capital of Kenya, and how many people live in Lima?"),
+        azent.Reply(calls=(azent.Call(*FIRST, id="1"),)),
+        azent.Result("capital", "Nairobi", id="1"),
+    )
+    call = azent.Call("population", {"city": city})
+    held = held_calls([call], log, Terms(specs, prompts, parallel=parallel))
+    assert held == ((call,) if made else ())
 
 
 PERU = ("capital", {"country": "Peru"})

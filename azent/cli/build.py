@@ -140,7 +140,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _texts(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.glob("*.*")}
+    return {file.name: file.read_bytes() for file in folder.glob("*.*") if file.is_file()}
 
 
 def functions_from(sources: list[str] | None, none: bool) -> list[Any]:

@@ -103,4 +103,5 @@ def _is_of(kind: type, value: Any) -> bool:
     """Is a value of a kind? Numbers are 0 or more: of no setting is there less than none."""
     if kind not in (int, float):
         return type(value) is kind
-    return (type(value) is kind or (kind is float and type(value) is int)) and value >= 0
+    is_one = type(value) is kind or (kind is float and type(value) is int)
+    return is_one and bool(value >= 0)

@@ -3,7 +3,8 @@
 A small model that is asked for a call makes one, with inputs that nobody gave. Such a call is not
 made, and an optional input that nobody gave is left out. Only for the first decision of a question,
 as long as the caller does not demand a call: later ones go by results, which a model may add up.
-A further step that the words of the question ask for has to go by the results, or it is not made.
+A further step that the words of the question ask for has to go by the results, or it is not made;
+but where one reply may make one call only, what else the question says may be the next one's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from azent.log import key_of, turn_of
+from azent.log import key_of, replies_of, turn_of
 from azent.messages import Call, Log, Question, Reply, Result
 from azent.prompt import WordRules
 from azent.request import Terms, choice_now
@@ -39,7 +40,7 @@ def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...
     held = [held for call in calls if (held := _held(call, said, terms)) is not None]
     once = _once(held, terms)
     if scope.onward:
-        return tuple(call for call in once if call.problem or _goes_by_results(call, log))
+        return tuple(call for call in once if call.problem or _is_next(call, log, terms))
     return _with_news(once, said, scope.least) if terms.prompts.words.news else once
 
 
@@ -59,6 +60,18 @@ def _is_judged(log: Log, terms: Terms) -> bool:
     if rules == WordRules() or choice_now(turn, terms) != "auto":
         return False
     return not any(map(is_foreign, _questions(turn)))
+
+
+def _is_next(call: Call, log: Log, terms: Terms) -> bool:
+    """Does a call go on from the results, or, where calls come one by one, from the question?"""
+    alone = not terms.parallel
+    return _goes_by_results(call, log) or (alone and _is_still_asked(call, turn_of(log)))
+
+
+def _is_still_asked(call: Call, turn: Log) -> bool:
+    """Has a call something that the question says, and that no call has had yet?"""
+    made = [before.tool_input for reply in replies_of(turn) for before in reply.calls]
+    return brings_news(call.tool_input, made, "\n".join(_questions(turn)))
 
 
 def _goes_by_results(call: Call, log: Log) -> bool:

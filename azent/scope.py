@@ -17,7 +17,17 @@ from dataclasses import dataclass, replace
 from azent.log import replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Question, Reply, Result, Specs
 from azent.prompt import PromptSet, WordRules
-from azent.words import Near, Wanted, in_order, is_foreign, nearness, spoken_of, subject, wanted
+from azent.words import (
+    Near,
+    Wanted,
+    in_order,
+    is_foreign,
+    is_in_another_language,
+    nearness,
+    spoken_of,
+    subject,
+    wanted,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,11 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: st
 
 
 def _names(text: str, name: str) -> bool:
-    return bool(re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE))
+    """Does a text name a function? A name that is a plain word has to be marked as one: `add`."""
+    plain = re.escape(name)
+    if not re.fullmatch("[a-z]+", name):
+        return bool(re.search(rf"(?<!\w){plain}(?!\w)", text, re.IGNORECASE))
+    return bool(re.search(rf"[`'\"]{plain}[`'\"]|\b{plain}\(", text))
 
 
 def listed(turn: Log) -> tuple[str, ...]:
@@ -101,7 +115,7 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
         return Scope(specs)
     near = nearness(subject(questions, specs), specs)
     if rules.decline and not near.shared:
-        return Scope({})
+        return Scope(specs if is_in_another_language(questions[-1]) else {})
     count = _count(questions[-1], near, rules)
     joined = count.pressed > 1
     offered = (

@@ -459,11 +459,28 @@ def test_a_word_of_thanks_takes_nothing_up(question: str) -> None:
     assert scope("And in Rome?").specs == {}
 
 
+@pytest.mark.parametrize(
+    ("question", "declined"),
+    [
+        ("Wer hat den Hamlet geschrieben, und wann?", False),
+        ("Quel temps fait-il à Oslo ?", False),
+        ("¿Qué tiempo hace en Oslo?", False),
+        ("Hoe warm is het in Oslo?", False),
+        ("Who was Molière?", True),
+        ("Hello!", True),
+        ("sghrtejtrjrj", True),
+    ],
+)
+def test_a_question_in_another_language_is_left_to_the_model(question: str, declined: bool) -> None:
+    assert (scope(question).specs == {}) is declined
+
+
 def test_a_system_text_that_names_functions_decides() -> None:
     log = (Question("Who wrote Hamlet?"),)
     name = next(iter(SPECS))
     assert not scope_of(log, SPECS, set_of(RULES), "auto", "You are a poet.").specs
-    assert scope_of(log, SPECS, set_of(RULES), "auto", f"Else call {name}.") == Scope(SPECS)
+    assert scope_of(log, SPECS, set_of(RULES), "auto", f"Else call `{name}`.") == Scope(SPECS)
+    assert not scope_of(log, SPECS, set_of(RULES), "auto", "You know the weather.").specs
 
 
 def test_what_a_model_has_to_write_it_may_write() -> None:
@@ -517,7 +534,7 @@ def test_what_is_left_out_is_told() -> None:
     reply = azent.select(
         "How does weather come about?", [weather], Scripted(CALL), prompts=set_of()
     )
-    assert reply.repairs == ("a call of weather was left out: its input was not said",)
+    assert reply.repairs == ("a call of weather was left out: nothing said bears it out",)
 
 
 def test_later_decisions_are_free() -> None:

@@ -50,7 +50,7 @@ def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
     if calls == reply.calls:
         return reply
     left = {call.tool for call in reply.calls} - {call.tool for call in calls}
-    notes = [f"a call of {name} was left out: its input was not said" for name in sorted(left)]
+    notes = [f"a call of {name} was left out: nothing said bears it out" for name in sorted(left)]
     return replace(reply, calls=calls, repairs=(*reply.repairs, *notes))
 
 
@@ -63,9 +63,13 @@ def _is_judged(log: Log, terms: Terms) -> bool:
 
 
 def _is_next(call: Call, log: Log, terms: Terms) -> bool:
-    """Does a call go on from the results, or, where calls come one by one, from the question?"""
-    alone = not terms.parallel
-    return _goes_by_results(call, log) or (alone and _is_still_asked(call, turn_of(log)))
+    """Does a call go on from the results, or say what the question says and no call had yet?
+
+    One without inputs can do neither; it is made where it does no harm.
+    """
+    if not call.tool_input:
+        return call.tool in terms.readonly
+    return _goes_by_results(call, log) or _is_still_asked(call, turn_of(log))
 
 
 def _is_still_asked(call: Call, turn: Log) -> bool:

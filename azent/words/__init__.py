@@ -19,7 +19,7 @@ from __future__ import annotations
 from azent.words.follow import subject
 from azent.words.ground import grounded, without_invented
 from azent.words.near import Near, in_order, nearness, spoken_of
-from azent.words.plain import is_foreign
+from azent.words.plain import is_foreign, is_in_another_language
 from azent.words.said import brings_news, said, says_nothing_else
 from azent.words.want import Wanted, wanted
 
@@ -30,6 +30,7 @@ __all__ = [
     "grounded",
     "in_order",
     "is_foreign",
+    "is_in_another_language",
     "nearness",
     "said",
     "says_nothing_else",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+ACCENTS = ("\u00c0", "\u024f")  # from the first accented letter to the last Latin one
 FOREIGN_SHARE = 0.2  # of letters beyond Latin ones
 LATIN = 0x250
 HUMP = re.compile(r"([a-z])([A-Z])")
@@ -23,6 +24,16 @@ date take set run back again thank thanks hello hey lets going looking look able
 thanks great good nice very okay fine cool bye perfect awesome sorry welcome sure
 """
 EMPTY = frozenset(COMMON.split())
+# Words that questions in English, and in other languages in Latin letters, hardly do without.
+ENGLISH = """
+the what who which where when why how are were does did can could would should from my your his
+their this that there you please show give tell need want know
+"""
+OTHERS = """
+der das und ist wie wo ein eine einen mit nicht auf dem den von wird gibt les des est une quel
+quelle pour dans avec sur que para con una los las el cual cuanto donde che della nel sono quanto
+dove uma qual em het een wat hoe niet van och hur det jak jest ile
+"""
 # What signs stand for, where they stand between or beside figures.
 SIGNS = {
     "+": "add sum plus addition",
@@ -77,4 +88,13 @@ def _common_beginning(one: str, other: str) -> int:
 
 def is_foreign(text: str) -> bool:
     """Is a text in a script whose words are not told apart here?"""
-    return sum(ord(letter) > LATIN for letter in text) > FOREIGN_SHARE * len(text)
+    beyond = sum(letter.isalpha() and ord(letter) > LATIN for letter in text)
+    return beyond > FOREIGN_SHARE * len(text)
+
+
+def is_in_another_language(text: str) -> bool:
+    """Does a text in Latin letters speak another language than English?"""
+    words = frozenset(re.findall(r"[^\W\d_]+", text.lower()))
+    marked = any(ACCENTS[0] <= letter <= ACCENTS[1] for letter in text)
+    other = marked or not words.isdisjoint(OTHERS.split())
+    return other and words.isdisjoint(ENGLISH.split())

@@ -227,7 +227,7 @@ def test_what_cannot_go_together(tmp_path: Path, sets: list[PromptSet]) -> None:
         ("m", ["m", "m:latest"], ["m2", "m:8b", "x/m"]),
         ("m:latest", ["m", "m:latest"], ["m:8b"]),
         ("m:0.5b", ["m:0.5b"], ["m:1.5b", "m"]),
-        ("hf.co/a/B-GGUF:Q4", ["hf.co/a/B-GGUF:Q4"], ["hf.co/a/b-gguf:q4"]),
+        ("hf.co/a/B-GGUF:Q4", ["hf.co/a/B-GGUF:Q4", "hf.co/a/b-gguf:q4"], ["hf.co/a/C-GGUF:Q4"]),
         ("odd[1]*?", ["odd[1]*?"], ["odd1xx", "odd[1]ab"]),
     ],
 )

@@ -172,12 +172,13 @@ def _asked(log: Log) -> str:
 
 def _nearest(near: Near, specs: Specs, rules: WordRules) -> Specs:
     """The functions that are offered where one is to be called."""
-    ranked = sorted(near.scores, key=lambda name: -near.scores[name])
-    best = near.scores[ranked[0]] if ranked else 0.0
-    if not rules.nearest or len(ranked) < 2 or not best:
+    scores = near.scores
+    ranked = sorted(filter(scores.get, specs), key=lambda name: -scores[name])
+    if not rules.nearest or not ranked:
         return specs
-    leads = best - near.scores[ranked[1]] >= rules.lead
-    left = ranked[: 1 if leads else rules.nearest]
+    best, *others = ranked
+    leads = not others or scores[best] - scores[others[0]] >= rules.lead
+    left = [best] if leads else ranked[: rules.nearest]
     return {name: specs[name] for name in specs if name in left}
 
 

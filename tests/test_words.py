@@ -209,6 +209,9 @@ def test_functions_that_are_spoken_of_count() -> None:
         # Short words have forms too.
         ("as is", "a s", True),
         ("ox", "two oxs", True),
+        ("(2 + 3) * 4", "how warm is it", False),
+        ("(2 + 3) * 4", "what is 2 and 3, times 4", True),
+        ("???", "how warm is it", True),
     ],
 )
 def test_what_was_said(value: Any, text: str, found: bool | None) -> None:
@@ -365,8 +368,8 @@ BODY = {
         # A choice is read as the words that it is made of.
         ("mode", {"enum": ["AIR_DRY", "COOL"]}, "AIR_DRY", "the dry mode please", "AIR_DRY"),
         # What stands inside an object is judged in the same way.
-        ("body", BODY, {"id": "7", "swing": True}, "cool it", {"id": "7"}),
-        ("body", BODY, {"id": "7", "mode": "cool"}, "cool it", {"id": "7", "mode": "cool"}),
+        ("body", BODY, {"id": "7", "swing": True}, "cool number 7", {"id": "7"}),
+        ("body", BODY, {"id": "7", "mode": "cool"}, "cool 7", {"id": "7", "mode": "cool"}),
     ],
 )  # fmt: skip
 def test_optional_inputs_that_were_not_said_are_left_out(
@@ -488,6 +491,12 @@ def test_what_a_model_has_to_write_it_may_write() -> None:
     sure = scope("Weather in Oslo and also the forecast for Rome", rules)
     doubted = scope("Weather in Oslo and Rome", rules)
     assert [(each.pressed, each.most) for each in (sure, doubted)] == [(12, 12), (11, 11)]
+
+
+def test_a_function_that_shares_nothing_is_not_offered() -> None:
+    assert list(scope("Is it raining?", replace(RULES, nearest=2)).specs) == ["weather", "forecast"]
+    left = scope("Multiply six by seven", replace(RULES, nearest=3, lead=9.0)).specs
+    assert list(left) == ["multiply"]
 
 
 def test_no_request_is_made_where_nothing_is_in_common() -> None:

@@ -70,7 +70,7 @@ SPACE = (  # what is likely to matter comes first
     Setting("words.news", (False, True), _joins),
     Setting("words.gate", (0, 2, 4, 6), lambda each: "gate" in each.decide),
     Setting("words.pressed", (0, 3, 4, 6), _joins),
-    Setting("words.doubted", (0, 2, 3), _joins),
+    Setting("words.doubted", (0, 2, 3), lambda each: _joins(each) and each.words.always),
     Setting("words.onward", (False, True)),
     Setting("words.lead", (0.5, 1.0, 2.0), lambda each: each.words.nearest > 0),
     Setting("words.near", (0.2, 0.35, 0.5), _joins),

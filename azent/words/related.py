@@ -23,7 +23,7 @@ PAIRS = (
         "arithmetic calculator expression expressions",
     ),
     _pair(
-        "today tomorrow yesterday now time day days week weeks weekday month months year years "
+        "today tomorrow yesterday time day days week weeks weekday month months year years "
         "date hour hours clock ago monday tuesday wednesday thursday friday saturday sunday",
         "date dates time clock calendar now today weekday",
     ),

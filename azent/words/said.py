@@ -71,7 +71,10 @@ def _text_said(value: str, text: str) -> bool:
         return True
     own = [word for word in WORD.findall(value.lower()) if len(word) > 1]
     theirs = set(WORD.findall(text.lower()))
-    if not own or _share_one(own, theirs):
+    if not own:  # figures and signs alone
+        figures = DIGITS.findall(value)
+        return not figures or not theirs.isdisjoint(figures)
+    if _share_one(own, theirs):
         return True
     if any(digits in text for digits in re.findall(r"\d{2,}", value)):
         return True

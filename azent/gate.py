@@ -9,7 +9,8 @@ has to do with both.
 
 from __future__ import annotations
 
-from azent.messages import ChatMessage, Log, Question, Specs
+from azent.log import questions_of
+from azent.messages import ChatMessage, Log, Specs
 from azent.prompt import PromptSet, fill
 from azent.schema import render
 from azent.words import nearness, subject
@@ -24,16 +25,15 @@ def gate_messages(log: Log, specs: Specs, prompts: PromptSet) -> tuple[ChatMessa
     for example in prompts.gate:
         chat += [_asked(prompts, example.functions, example.question)]
         chat += [{"role": "assistant", "content": example.answer}]
-    asked = subject([message.text for message in log if isinstance(message, Question)], specs)
+    asked = subject(questions_of(log), specs)
     shown = _about(asked, specs) if prompts.words.nearest else specs
     return (*chat, _asked(prompts, render(shown, "brief"), asked))
 
 
 def _about(question: str, specs: Specs) -> Specs:
     """The functions that a question has to do with by its words, else all; not more than a few."""
-    scores = nearness(question, specs).scores
-    near = sorted((name for name in specs if scores[name]), key=lambda name: -scores[name])
-    return {name: specs[name] for name in specs if name in near[:MOST]} or specs
+    near = nearness(question, specs).ranked[:MOST]
+    return {name: specs[name] for name in specs if name in near} or specs
 
 
 def _asked(prompts: PromptSet, functions: str, question: str) -> ChatMessage:

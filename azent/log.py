@@ -29,6 +29,16 @@ def turn_of(log: Log) -> Log:
     return log[start:]
 
 
+def questions_of(log: Log) -> list[str]:
+    """The texts of the questions in a log."""
+    return [message.text for message in log if isinstance(message, Question)]
+
+
+def question_of(turn: Log) -> str:
+    """The text of the question that a turn begins with; "" where it has none."""
+    return next(iter(questions_of(turn)), "")
+
+
 def pending(turn: Log) -> tuple[Call, ...]:
     """The calls of a turn that have no result yet."""
     results = {message.id for message in turn if isinstance(message, Result)}

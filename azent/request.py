@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from azent.gate import gate_messages
-from azent.log import replies_of, turn_of, turns
+from azent.log import question_of, replies_of, turn_of, turns
 from azent.messages import (
     Call,
     ChatMessage,
@@ -147,7 +147,7 @@ def _put(turn: Log, terms: Terms, move: Move) -> Log:
     text = terms.prompts.texts.get("question")
     if text is None or move == "answer" or not terms.specs:
         return turn
-    put = fill(text, _blanks(terms, _question(turn)))
+    put = fill(text, _blanks(terms, question_of(turn)))
     return tuple(replace(m, text=put) if isinstance(m, Question) else m for m in turn)
 
 
@@ -156,12 +156,12 @@ def _instruction(turn: Log, terms: Terms, move: Move) -> str:
     texts = terms.prompts.texts
     if move == "answer" and terms.typed:
         schema = json.dumps(terms.typed.schema, ensure_ascii=False)
-        return fill(texts["value"], {"question": _question(turn), "schema": schema})
+        return fill(texts["value"], {"question": question_of(turn), "schema": schema})
     name = _text_of(turn, move)
     if not terms.specs or name not in texts:
         return ""
     asked = "\n".join(f"- {thing}" for thing in listed(turn))
-    return fill(texts[name], {**_blanks(terms, _question(turn)), "asked": asked})
+    return fill(texts[name], {**_blanks(terms, question_of(turn)), "asked": asked})
 
 
 def _text_of(turn: Log, move: Move) -> str:
@@ -188,10 +188,6 @@ def _examples(terms: Terms) -> str:
     made = examples(terms.specs, prompts.examples, prompts.language)
     shown = ({"question": each.question, "reply": _wire(each.calls)} for each in made)
     return "\n".join(fill(prompts.texts["example"], blanks) for blanks in shown)
-
-
-def _question(turn: Log) -> str:
-    return next((m.text for m in turn if isinstance(m, Question)), "")
 
 
 def _turn_messages(turn: Log, prompts: PromptSet) -> list[ChatMessage]:

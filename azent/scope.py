@@ -14,8 +14,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from azent.log import replies_of, turn_of
-from azent.messages import NARROWING, Log, Move, Question, Reply, Result, Specs
+from azent.log import question_of, questions_of, replies_of, turn_of
+from azent.messages import NARROWING, Log, Move, Reply, Result, Specs
 from azent.prompt import PromptSet, WordRules
 from azent.words import (
     Near,
@@ -110,7 +110,7 @@ def _picked(turn: Log, move: Move) -> tuple[str, ...] | None:
 
 def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
     """What the words of the question leave; the one before may tell what it is about."""
-    questions = [message.text for message in log if isinstance(message, Question)]
+    questions = questions_of(log)
     if rules == WordRules() or not questions or is_foreign(questions[-1]):
         return Scope(specs)
     near = nearness(subject(questions, specs), specs)
@@ -147,7 +147,7 @@ def _further(log: Log, specs: Specs, rules: WordRules) -> Scope:
 
     Where there are none, everything is open.
     """
-    question = _asked(log)
+    question = question_of(turn_of(log))
     if not rules.onward or is_foreign(question):
         return Scope(specs)
     scores = nearness(question, specs).scores
@@ -166,19 +166,13 @@ def _done(turn: Log) -> frozenset[str]:
     return frozenset(good | {name for name, times in failed.items() if times > 1})
 
 
-def _asked(log: Log) -> str:
-    return next((m.text for m in turn_of(log) if isinstance(m, Question)), "")
-
-
 def _nearest(near: Near, specs: Specs, rules: WordRules) -> Specs:
     """The functions that are offered where one is to be called."""
-    scores = near.scores
-    ranked = sorted(filter(scores.get, specs), key=lambda name: -scores[name])
-    if not rules.nearest or not ranked:
+    if not rules.nearest or not near.ranked:
         return specs
-    best, *others = ranked
-    leads = not others or scores[best] - scores[others[0]] >= rules.lead
-    left = [best] if leads else ranked[: rules.nearest]
+    best, *others = near.ranked
+    leads = not others or near.scores[best] - near.scores[others[0]] >= rules.lead
+    left = (best,) if leads else near.ranked[: rules.nearest]
     return {name: specs[name] for name in specs if name in left}
 
 

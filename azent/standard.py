@@ -28,9 +28,8 @@ OPERATORS: dict[type, Callable[..., Number]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
 }
-PERCENT_OF = re.compile(
-    r"(\d+(?:\.\d+)?)\s*%\s*of\b"
-)  # as models and people write it: 17 % of 2350
+# As models and people write it: 17 % of 2350.
+PERCENT_OF = re.compile(r"(\d+(?:\.\d+)?)\s*%\s*of\b")
 MOST_CHARACTERS = 500
 MOST_DIGITS = 1_000
 TOO_LARGE = "the result has too many digits"

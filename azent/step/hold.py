@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from azent.log import key_of, replies_of, turn_of
-from azent.messages import Call, Log, Question, Reply, Result
+from azent.log import key_of, questions_of, replies_of, turn_of
+from azent.messages import Call, Log, Reply, Result
 from azent.prompt import WordRules
 from azent.request import Terms, choice_now
 from azent.scope import is_first, scope_of
@@ -59,7 +59,7 @@ def _is_judged(log: Log, terms: Terms) -> bool:
     rules, turn = terms.prompts.words, turn_of(log)
     if rules == WordRules() or choice_now(turn, terms) != "auto":
         return False
-    return not any(map(is_foreign, _questions(turn)))
+    return not any(map(is_foreign, questions_of(turn)))
 
 
 def _is_next(call: Call, log: Log, terms: Terms) -> bool:
@@ -75,7 +75,7 @@ def _is_next(call: Call, log: Log, terms: Terms) -> bool:
 def _is_still_asked(call: Call, turn: Log) -> bool:
     """Has a call something that the question says, and that no call has had yet?"""
     made = [before.tool_input for reply in replies_of(turn) for before in reply.calls]
-    return brings_news(call.tool_input, made, "\n".join(_questions(turn)))
+    return brings_news(call.tool_input, made, "\n".join(questions_of(turn)))
 
 
 def _goes_by_results(call: Call, log: Log) -> bool:
@@ -85,7 +85,7 @@ def _goes_by_results(call: Call, log: Log) -> bool:
     """
     turn = turn_of(log)
     results = [message.text for message in turn if isinstance(message, Result) and message.ok]
-    asked = [{"question": text} for text in _questions(turn)]
+    asked = [{"question": text} for text in questions_of(turn)]
     return not results or brings_news(call.tool_input, asked, "\n".join(results))
 
 
@@ -125,10 +125,6 @@ def _with_news(calls: Sequence[Call], said: str, least: int) -> tuple[Call, ...]
 def _adds(call: Call, before: Sequence[Mapping[str, Any]], said: str, *, in_doubt: bool) -> bool:
     whole = not in_doubt or says_nothing_else(call.tool_input, said)
     return whole and brings_news(call.tool_input, before, said)
-
-
-def _questions(turn: Log) -> list[str]:
-    return [message.text for message in turn if isinstance(message, Question)]
 
 
 def _once(calls: Sequence[Call], terms: Terms) -> tuple[Call, ...]:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from azent.messages import Spec, Specs
@@ -25,6 +26,12 @@ class Near:
 
     scores: Mapping[str, float]
     shared: int
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The functions that the question is near to at all, the nearest first."""
+        near = filter(self.scores.get, self.scores)
+        return tuple(sorted(near, key=lambda name: -self.scores[name]))
 
 
 Words: TypeAlias = Mapping[str, list[str]]  # by how they begin
@@ -122,11 +129,16 @@ def _all(words: Words) -> list[str]:
 def _known(spec: Spec) -> _Known:
     name = str(spec["name"]).replace(".", " ")
     description = str(spec.get("description") or "")
-    texts = [name, description, *_texts(spec.get("parameters") or {})]
+    return _known_by(name, description, " ".join(_texts(spec.get("parameters") or {})))
+
+
+@lru_cache(maxsize=1024)
+def _known_by(name: str, description: str, inputs: str) -> _Known:
+    """Kept, because a decision looks at the same functions many times."""
     return _Known(
         name=_words(name),
         description=_words(description),
-        anywhere=_words(" ".join(texts)),
+        anywhere=_words(f"{name} {description} {inputs}"),
         topics=topics_called(name, description),
     )
 

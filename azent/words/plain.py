@@ -25,15 +25,16 @@ thanks great good nice very okay fine cool bye perfect awesome sorry welcome sur
 """
 EMPTY = frozenset(COMMON.split())
 # Words that questions in English, and in other languages in Latin letters, hardly do without.
-ENGLISH = """
+ENGLISH_WORDS = """
 the what who which where when why how are were does did can could would should from my your his
 their this that there you please show give tell need want know
 """
-OTHERS = """
+OTHER_WORDS = """
 der das und ist wie wo ein eine einen mit nicht auf dem den von wird gibt les des est une quel
 quelle pour dans avec sur que para con una los las el cual cuanto donde che della nel sono quanto
 dove uma qual em het een wat hoe niet van och hur det jak jest ile
 """
+ENGLISH, OTHERS = frozenset(ENGLISH_WORDS.split()), frozenset(OTHER_WORDS.split())
 # What signs stand for, where they stand between or beside figures.
 SIGNS = {
     "+": "add sum plus addition",
@@ -96,5 +97,5 @@ def is_in_another_language(text: str) -> bool:
     """Does a text in Latin letters speak another language than English?"""
     words = frozenset(re.findall(r"[^\W\d_]+", text.lower()))
     marked = any(ACCENTS[0] <= letter <= ACCENTS[1] for letter in text)
-    other = marked or not words.isdisjoint(OTHERS.split())
-    return other and words.isdisjoint(ENGLISH.split())
+    other = marked or not words.isdisjoint(OTHERS)
+    return other and words.isdisjoint(ENGLISH)

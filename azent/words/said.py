@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from math import isfinite
 from typing import Any
 
@@ -81,7 +81,7 @@ def _text_said(value: str, text: str) -> bool:
     return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
 
 
-def _share_one(own: Sequence[str], theirs: Set[str]) -> bool:
+def _share_one(own: Collection[str], theirs: Set[str]) -> bool:
     """Is one word the same as one of theirs? Texts may be long: few pairs are looked at."""
     if any({word, f"{word}s", word.removesuffix("s")} & theirs for word in own):
         return True
@@ -151,7 +151,6 @@ def _is_explained(value: Any, schema: Any, text: str) -> bool:
     return speak_alike(content_words(explained), text)
 
 
-def speak_alike(words: Iterable[str], text: str) -> bool:
+def speak_alike(words: Collection[str], text: str) -> bool:
     """Is one of the words in a text, in some form?"""
-    asked = content_words(text)
-    return any(same(word, other) for word in words for other in asked)
+    return _share_one(words, content_words(text))

@@ -17,12 +17,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from azent import settings
-from azent.arguments import named, seconds, sendable, text, whole
+from azent.arguments import named, sendable, text
 from azent.errors import ModelNotFound, ReplyBroken
 from azent.messages import Call, Delta, End, Request, Spec, Usage
-from azent.models.checks import headers_of, kept_alive, seconds_or_none, tokens, verified
+from azent.models.checks import headers_of, kept_alive, tokens
 from azent.models.limit import Limit
-from azent.models.patience import Patience, apatiently, patiently
+from azent.models.patience import apatiently, patiently
+from azent.models.remote import Remote, next_part
 from azent.models.trouble import Server, translated
 from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
 
@@ -42,7 +43,7 @@ DEFAULTS = {
 SHOW_SECONDS = 5.0
 
 
-class Ollama:
+class Ollama(Remote):
     """A model that an Ollama server runs.
 
     `host` is the server's address (else OLLAMA_HOST, else 127.0.0.1:11434); a user and a password
@@ -76,12 +77,14 @@ class Ollama:
         self.host = settings.ollama_host(None if host is None else text("host", host))
         self.num_ctx: int | None = tokens(num_ctx)
         self.keep_alive = kept_alive(keep_alive)
-        self.retries = whole("retries", retries, 0)
-        self.retry_wait = seconds("retry_wait", retry_wait)
-        self.connect_timeout = seconds("connect_timeout", connect_timeout)
-        self.first_token = seconds("first_token", first_token)
-        self.reply_timeout = seconds_or_none("reply_timeout", reply_timeout)
-        self.verify = verified(verify)
+        super().__init__(
+            retries=retries,
+            retry_wait=retry_wait,
+            connect_timeout=connect_timeout,
+            first_token=first_token,
+            reply_timeout=reply_timeout,
+            verify=verify,
+        )
         self.options = {**DEFAULTS, **named("options", options)}
         self._context: int | None = None
         login = settings.ollama_login(host)
@@ -133,7 +136,7 @@ class Ollama:
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
         limit = self._limit(request)
-        patience = Patience(self.retries, self.retry_wait)
+        patience = self._patience()
         try:
             yield from patiently(partial(self._once, request, limit), patience, limit)
         except ModelNotFound as error:
@@ -142,7 +145,7 @@ class Ollama:
     async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
         """The asynchronous twin of `stream`."""
         limit = self._limit(request)
-        patience = Patience(self.retries, self.retry_wait)
+        patience = self._patience()
         try:
             once = partial(self._once_async, request, limit)
             async with aclosing(apatiently(once, patience, limit)) as pieces:
@@ -178,7 +181,7 @@ class Ollama:
                 async with asyncio.timeout(limit.left()):
                     chat = await client.chat(**self._body(request))
                 async with aclosing(chat) as parts:
-                    while (part := await _next(parts, limit)) is not None:
+                    while (part := await next_part(parts, limit)) is not None:
                         for piece in reading.pieces(part):
                             yield piece
                 reading.finish()
@@ -198,10 +201,6 @@ class Ollama:
         if self.keep_alive is not None:
             body["keep_alive"] = self.keep_alive
         return body
-
-    def _limit(self, request: Request) -> Limit:
-        limits = [each for each in (request.timeout, self.reply_timeout) if each is not None]
-        return Limit(min(limits, default=None))
 
     def transport(self) -> dict[str, Any]:
         """Keywords for an httpx client of the server: loopback needs no proxies."""
@@ -236,11 +235,6 @@ class Ollama:
         there = ", ".join(installed_models(self.host) or [])
         error.hint += f" There is: {there}." if there else ""
         return error
-
-
-async def _next(parts: AsyncIterator[Any], limit: Limit) -> Any:
-    async with asyncio.timeout(limit.left()):
-        return await anext(parts, None)
 
 
 class _Reading:

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from azent import settings
-from azent.arguments import named, seconds, text, whole
+from azent.arguments import named, text
 from azent.errors import ModelError, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Problem, Request, Usage
-from azent.models.checks import headers_of, seconds_or_none, tokens, verified
+from azent.models.checks import headers_of, tokens
 from azent.models.limit import Limit
-from azent.models.patience import Patience, apatiently, patiently
+from azent.models.patience import apatiently, patiently
+from azent.models.remote import Remote, next_part
 from azent.models.trouble import Server, translated_openai
 from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
 
@@ -47,7 +48,7 @@ OPENAI_OPTIONS = {
 IMAGE_KINDS = {"/9j/": "jpeg", "R0lGOD": "gif", "UklGR": "webp"}  # by how their base64 begins
 
 
-class OpenAI:
+class OpenAI(Remote):
     """A model of a server that speaks OpenAI's protocol.
 
     `address` is the server's, with the model's name behind a "#". `api_key`, else AZENT_API_KEY, is
@@ -76,12 +77,14 @@ class OpenAI:
         given = None if api_key is None else text("api_key", api_key)
         self.url, self.name, login = _parsed(text("address", address))
         self.num_ctx = None if num_ctx is None else tokens(num_ctx)
-        self.retries = whole("retries", retries, 0)
-        self.retry_wait = seconds("retry_wait", retry_wait)
-        self.connect_timeout = seconds("connect_timeout", connect_timeout)
-        self.first_token = seconds("first_token", first_token)
-        self.reply_timeout = seconds_or_none("reply_timeout", reply_timeout)
-        self.verify = verified(verify)
+        super().__init__(
+            retries=retries,
+            retry_wait=retry_wait,
+            connect_timeout=connect_timeout,
+            first_token=first_token,
+            reply_timeout=reply_timeout,
+            verify=verify,
+        )
         self.options = {**DEFAULTS, **named("options", options)}
         key = given or (None if login else settings.api_key())
         bearer = {"Authorization": f"Bearer {key}"} if key else {}
@@ -93,12 +96,12 @@ class OpenAI:
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
-        limit, patience = self._limit(request), Patience(self.retries, self.retry_wait)
+        limit, patience = self._limit(request), self._patience()
         yield from patiently(partial(self._once, request, limit), patience, limit)
 
     async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
         """The asynchronous twin of `stream`."""
-        limit, patience = self._limit(request), Patience(self.retries, self.retry_wait)
+        limit, patience = self._limit(request), self._patience()
         once = partial(self._once_async, request, limit)
         async with aclosing(apatiently(once, patience, limit)) as pieces:
             async for piece in pieces:
@@ -131,7 +134,7 @@ class OpenAI:
                     chat = await client.chat.completions.create(**self._body(request))
                 async with chat as parts:
                     pieces = aiter(parts)
-                    while (part := await _next(pieces, limit)) is not None:
+                    while (part := await next_part(pieces, limit)) is not None:
                         for delta in reading.pieces(part):
                             yield delta
                 for piece in reading.end():
@@ -179,10 +182,6 @@ class OpenAI:
         if request.tools:
             body["tools"] = [{"type": "function", "function": dict(s)} for s in request.tools]
         return {**body, "extra_body": more} if more else body
-
-    def _limit(self, request: Request) -> Limit:
-        limits = [each for each in (request.timeout, self.reply_timeout) if each is not None]
-        return Limit(min(limits, default=None))
 
     @contextmanager
     def _plain_errors(self, reading: _Reading, limit: Limit) -> Iterator[None]:
@@ -235,11 +234,6 @@ class _Reading:
             if piece.function:
                 call[0] += piece.function.name or ""
                 call[1] += piece.function.arguments or ""
-
-
-async def _next(parts: AsyncIterator[Any], limit: Limit) -> Any:
-    async with asyncio.timeout(limit.left()):
-        return await anext(parts, None)
 
 
 def _parsed(address: str) -> tuple[str, str, str | None]:

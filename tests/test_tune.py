@@ -20,13 +20,14 @@ from typer.testing import CliRunner
 import azent
 from azent import prompt
 from azent.cli import app
+from azent.cli import tune as tune_command
 from azent.errors import CasesError, UsageError
 from azent.evaluate import read_outcomes
 from azent.messages import Delta, End, Request, Usage
 from azent.models.cached import Cached
 from azent.models.ollama import Ollama
 from azent.prompt import PromptSet, read
-from azent.tune import About, Halves, Judging, Tuned, evidence, halves, tune, write
+from azent.tune import BUDGET, About, Halves, Judging, Tuned, evidence, halves, tune, write
 from azent.tune.evidence import patterns
 from azent.tune.once import asked_once
 from tests.scripted_ollama import Say, ScriptedOllama
@@ -187,6 +188,10 @@ def test_a_seed_gives_the_same_search_each_time(
     for model in models:
         tuned(model, tmp_path, sets, seed=seed)
     assert models[0].heard == models[1].heard
+
+
+def test_the_command_has_the_budget_of_the_library() -> None:
+    assert tune_command.BUDGET == BUDGET
 
 
 def test_a_small_budget_is_kept_to(tmp_path: Path, sets: list[PromptSet]) -> None:

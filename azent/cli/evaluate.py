@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from azent.cli import options
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.figures import print_figures
 from azent.cli.polite import polite, say
@@ -47,10 +48,7 @@ def command(
     native: Annotated[
         bool, typer.Option("--native", help="Compare with the server's own tool calling.")
     ] = False,
-    tools: Annotated[
-        list[str] | None,
-        typer.Option("--tools", "-t", help="A file of tools. Repeatable.", metavar="SOURCE"),
-    ] = None,
+    tools: options.ToolFiles = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -64,12 +62,7 @@ def command(
         int | None,
         typer.Option(min=1, help="Take this many cases of each category.", metavar="NUMBER"),
     ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Ask so many cases side by side, where the server can.", metavar="NUMBER"
-        ),
-    ] = 1,
+    jobs: options.Jobs = 1,
     part: Annotated[
         str, typer.Option(help="dev, final (those set aside), or all of the cases.", metavar="PART")
     ] = "all",
@@ -86,9 +79,7 @@ def command(
     cache: Annotated[
         str | None, typer.Option(help="Keep replies in this file.", metavar="FILE")
     ] = None,
-    num_ctx: Annotated[
-        int | None, typer.Option(min=256, help="The context, in tokens.", metavar="TOKENS")
-    ] = None,
+    num_ctx: options.NumCtx = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure how often models are right; compare prompt sets, models and native tool calling."""
@@ -139,7 +130,7 @@ def _only_kept(kept: list[Outcome], file: Path | None) -> list[Outcome]:
 
 
 def _arms(
-    models: list[str] | None, prompts: list[str] | None, native: bool, options: dict[str, Any]
+    models: list[str] | None, prompts: list[str] | None, native: bool, given: dict[str, Any]
 ) -> list[Arm]:
     """Every model with every prompt set; without one named, with the set that suits it."""
     from azent.evaluate import Arm
@@ -147,7 +138,7 @@ def _arms(
     arms = []
     unnamed: list[str | None] = [None]
     for address in models or unnamed:
-        values = settings_from({**options, "model": address})
+        values = settings_from({**given, "model": address})
         model = model_from({name: value.value for name, value in values.items()}, quiet=False)
         sets = [prompts_from(name, model.name) for name in prompts or unnamed]
         arms += [Arm(model, each) for each in sets]

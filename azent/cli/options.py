@@ -12,6 +12,10 @@ Tools = Annotated[
         "--tools", "-t", help="A file, a module, or file.py:function. Repeatable.", metavar="SOURCE"
     ),
 ]
+ToolFiles = Annotated[
+    list[str] | None,
+    typer.Option("--tools", "-t", help="A file of tools. Repeatable.", metavar="SOURCE"),
+]
 Model = Annotated[
     str | None,
     typer.Option(
@@ -48,6 +52,12 @@ Timeout = Annotated[
 ]
 NumCtx = Annotated[
     int | None, typer.Option(min=256, help="The context, in tokens.", metavar="TOKENS")
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Ask so many cases side by side, where the server can.", metavar="NUMBER"
+    ),
 ]
 Cache = Annotated[
     str | None,

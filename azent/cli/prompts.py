@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent import settings
+from azent.cli import options
 from azent.cli.build import functions_from, model_from, prompts_from, settings_from
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
@@ -139,10 +140,7 @@ def render(
     prompts: Annotated[
         str | None, typer.Option("--prompts", "-p", help="A prompt set.", metavar="SET")
     ] = None,
-    tools: Annotated[
-        list[str] | None,
-        typer.Option("--tools", "-t", help="A file of tools. Repeatable.", metavar="SOURCE"),
-    ] = None,
+    tools: options.ToolFiles = None,
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help="The model that would be asked.", metavar="MODEL"),

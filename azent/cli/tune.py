@@ -37,7 +37,7 @@ EXAMPLES = """Examples:
 """
 PROMPTS = Path("prompts")
 SAMPLE = 25
-BUDGET = 600
+BUDGET = 600  # that of `azent.tune`, which help must not wait for; a test holds them together
 
 
 @polite
@@ -49,10 +49,7 @@ def command(
             help="A file of cases, of BFCL's, bfcl, or bfcl:CATEGORY. Repeatable.", metavar="SOURCE"
         ),
     ],
-    tools: Annotated[
-        list[str] | None,
-        typer.Option("--tools", "-t", help="A file of tools. Repeatable.", metavar="SOURCE"),
-    ] = None,
+    tools: options.ToolFiles = None,
     prompts: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,12 +86,7 @@ def command(
         ),
     ] = SAMPLE,
     seed: Annotated[int, typer.Option(help="What chance is drawn from.", metavar="NUMBER")] = 0,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Ask so many cases side by side, where the server can.", metavar="NUMBER"
-        ),
-    ] = 1,
+    jobs: options.Jobs = 1,
     cache: options.Cache = None,
     num_ctx: options.NumCtx = None,
     as_json: options.AsJson = False,

@@ -139,3 +139,19 @@ def test_an_action_that_is_cut_does_not_run(text: str) -> None:
     end = text.index("Oslo") + 2
     reply = read(text[:end], specs(), done_reason="length")
     assert not [call for call in reply.calls if call.problem is None]
+
+
+@pytest.mark.parametrize("after", ["", "\n", "\nAct", "["])
+def test_an_action_whose_input_may_have_been_cut_does_not_run(after: str) -> None:
+    cut = read(f"Action: now{after}", specs("now"), done_reason="length")
+    assert not cut.calls
+    assert cut.problem is not None
+    assert cut.problem.kind == "truncated"
+
+
+def test_an_action_with_a_closed_input_runs_though_the_text_is_cut() -> None:
+    assert read("Action: now[]", specs("now"), done_reason="length").calls
+
+
+def test_an_action_in_an_open_bracket_does_not_run_though_nothing_was_cut() -> None:
+    assert not read("Action: now[\nThat is it.", specs("now")).calls

@@ -179,6 +179,34 @@ def test_words_of_broken_calls_are_never_taken_back(
         assert shown.strip() == reply.text
 
 
+# What stands at the end of a line that is white space up to it, however much of it there is.
+INDENTED = [
+    "Action: get_weather[",
+    "Action: add\nAction Input: {",
+    "Thought: I go\nAction: now\n",
+    "Final Answer: yes",
+    "get_weather(",
+    '[get_weather(city="',
+    '{"tools": [',
+    '"{\\"tool',
+    "to=functions.now <|message|>{}",
+    "Observation: 5",
+]
+INDENTATIONS = ["", " " * 30, " " * 100, " " * 250, "\t " * 300, "\x00" * 260, " " * 300 + "- "]
+
+
+@pytest.mark.parametrize("line", INDENTED)
+@pytest.mark.parametrize("indentation", INDENTATIONS, ids=len)
+@pytest.mark.parametrize("before", ["", "Hi.\n", '{"tool": "now", "tool_input": {}}\n'])
+def test_no_indentation_is_too_long_for_the_words_shown(
+    line: str, indentation: str, before: str
+) -> None:
+    text = before + indentation + line
+    for pieces in (list(text), [text[:150], text[150:290], *text[290:]]):
+        reply, shown = streamed(Reader(SPECS), pieces, "stop")
+        assert shown.strip() == reply.text
+
+
 @settings(max_examples=300, deadline=None)
 @given(texts, reasons, st.lists(st.integers(0, 10_000), max_size=8))
 def test_an_answer_is_never_searched_for_calls(text: str, reason: str, places: list[int]) -> None:

@@ -28,8 +28,8 @@ _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
 _MAYBE_SEQUEL = re.compile(r"[\s,;]*(?:an?d?|or?)?\s*\Z")
 _HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
 _INVENTED = re.compile(
-    r"[ \t]*[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation|Results?"
-    r"|Output|User|Human|Assistant)[*_]{0,2}[ \t]*[:：]",
+    r"[ \t]{0,8}[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation"
+    r"|Results?|Output|User|Human|Assistant)[*_]{0,2}[ \t]{0,2}[:：]",
     re.IGNORECASE,
 )
 _NEXT = 12  # so many characters tell whether a line goes on behind a call with a call

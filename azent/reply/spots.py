@@ -33,12 +33,13 @@ _TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
 _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
+_INDENTATION = re.compile(alone.GAP)
+_HELD_LINE = re.compile(
+    rf"{_BEGIN}(?:[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
+    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,84}|to=\S{0,100}(?:\s+<?)?)\Z"
+)
 _HELD = re.compile(
-    rf"{_BEGIN}[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
-    r"[*_]{0,2}\s*\Z"
-    rf"|{_BEGIN}(?:await )?[^\s]{{0,84}}\Z"
-    rf"|{_BEGIN}to=\S{{0,100}}(?:\s+<?)?\Z"
-    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    _HELD_LINE.pattern + r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
     r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )
@@ -80,5 +81,13 @@ def _names_tool(text: str, at: int, specs: Specs) -> bool:
 
 def held_from(text: str, at: int) -> int:
     """From where on the end of `text` is not certain to be prose; not before `at`."""
-    held = _HELD.search(text, max(at, len(text.rstrip()) - REACH))
+    begin = max(at, len(text.rstrip()) - REACH)
+    held = _far_indented(text, at, begin) or _HELD.search(text, begin)
     return max(at, held.start()) if held else len(text)
+
+
+def _far_indented(text: str, at: int, begin: int) -> re.Match[str] | None:
+    """What may become a spot on a line whose indentation alone is longer than `REACH`."""
+    line = text.rfind("\n", at, begin)
+    indented = line >= 0 and _INDENTATION.fullmatch(text, line + 1, begin)
+    return _HELD_LINE.match(text, line) if indented else None

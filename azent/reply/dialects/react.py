@@ -139,11 +139,24 @@ def _known(
     if (below := _BELOW.match(text, action.end())) is not None:
         block = protocol(text, below.end(), terms)
         return block if block and block.calls else call_with(name, text, below.end(), terms)
-    if _BEGUN_INPUT.match(text, action.end()):
+    if _BEGUN_INPUT.match(text, action.end()) or _is_cut(text, action, terms):
         return Block(len(text), problem=truncated(name), open=True)
+    if _opens_more_than_it_closes(action.group("name")):
+        return Block(action.end(), problem=truncated(name))
     if not action.group().lstrip("*_# \t\n").startswith("A"):
         return None  # `action: now` is a line of some listing rather than an action
     return Block(action.end(), option([Call(name, {})], terms).calls)
+
+
+def _is_cut(text: str, action: re.Match[str], terms: Terms) -> bool:
+    """Did the limit end the text where the name, or an input, may have gone on?"""
+    rest = text[action.end() : action.end() + _LABEL_CHARS].strip().casefold()
+    closed = action.group("name").rstrip(_DECORATION).endswith("]")
+    return terms.cut and not closed and "action input".startswith(rest)
+
+
+def _opens_more_than_it_closes(name: str) -> bool:
+    return name.count("[") > name.count("]")
 
 
 def _inline(text: str, begin: int, action: re.Match[str], terms: Terms) -> Block | None:

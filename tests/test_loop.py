@@ -479,6 +479,77 @@ def test_warnings_go_to_the_log_too(events: Way, caplog: pytest.LogCaptureFixtur
     assert [record.message for record in caplog.records] == list(answer.warnings)
 
 
+# ---- replies that go in circles ------------------------------------------------------------------
+
+ENDLESS = 10_000
+
+
+def going_on(head: str, lap: str, taken: list[int]) -> Iterator[str]:
+    """A reply that says the same until someone stops it."""
+    yield head
+    for count in range(ENDLESS):
+        taken.append(count)
+        yield lap
+
+
+@pytest.mark.parametrize(
+    "lap", ["0, ", "0", '{"a": 0}, ', "\\n", "and so on, " * 6, "长", "\n    0,\n    1,"]
+)
+def test_a_call_that_goes_in_circles_is_stopped_and_not_run(events: Way, lap: str) -> None:
+    ran: list[Any] = []
+
+    def mean(numbers: list[Any]) -> float:
+        """The mean of numbers."""
+        ran.append(numbers)
+        return 1.0
+
+    taken: list[int] = []
+    head = '{"tools": [{"tool": "mean", "tool_input": {"numbers": [3, '
+    model = azent.Scripted(going_on(head, lap, taken), NONE, "No idea.")
+    answer = answer_of(events(azent.Agent(model, [mean])))
+    assert (answer.text, ran) == ("No idea.", [])
+    assert len(taken) < ENDLESS / 2
+    assert answer.warnings == ("the model went in circles, so its reply was stopped",)
+
+
+def test_calls_before_the_circle_run(events: Way) -> None:
+    def now() -> str:
+        """The time."""
+        return "noon"
+
+    taken: list[int] = []
+    head = '{"tools": [{"tool": "now", "tool_input": {}}, {"tool": "now", "tool_input": {"a": ['
+    model = azent.Scripted(going_on(head, "0, ", taken), NONE, "Noon.")
+    answer = answer_of(events(azent.Agent(model, [now])))
+    assert [result.text for result in answer.results if result.ok] == ["noon"]
+
+
+@pytest.mark.parametrize("lap", ["I do not know. ", "-", Delta(thinking="Wait. No. ")])
+def test_words_and_thoughts_that_go_in_circles_are_stopped(events: Way, lap: Any) -> None:
+    taken: list[int] = []
+    answer = answer_of(events(azent.Agent(azent.Scripted(going_on("Well: ", lap, taken)))))
+    assert answer.text.startswith("Well:")
+    assert len(taken) < ENDLESS / 2
+
+
+def test_what_a_person_may_want_is_not_taken_for_a_circle(events: Way) -> None:
+    table = "| a | b |\n|---|---|\n" + "| 0 | 0 |\n" * 100
+    answer = answer_of(events(azent.Agent(azent.Scripted(table))))
+    assert (answer.text, answer.warnings) == (table.strip(), ())
+
+
+def test_a_call_of_many_equal_values_is_not_taken_for_a_circle(events: Way) -> None:
+    def mean(numbers: list[int]) -> int:
+        """The mean of numbers."""
+        return len(numbers)
+
+    zeros = ", ".join(["0"] * 150)
+    script = [calling(("mean", f'{{"numbers": [{zeros}]}}')), NONE, "Zero."]
+    pieces = [list(script[0]), *script[1:]]
+    answer = answer_of(events(azent.Agent(azent.Scripted(*pieces), [mean])))
+    assert [result.value for result in answer.results] == [150]
+
+
 def test_a_call_says_how_long_it_took(events: Way) -> None:
     def nap() -> None:
         """Nap."""

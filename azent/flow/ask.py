@@ -27,6 +27,7 @@ from azent.messages import (
     Thinking,
 )
 from azent.reply import Reader
+from azent.reply.circles import CALL_CHARS, WORD_CHARS, Circles
 from azent.step import Ask, early, hear, options_for, reader_for
 
 IDLE_SPACES = 400  # white space in a row after which a model will say no more
@@ -65,6 +66,9 @@ class _Reading:
         self.end = End()
         self.shows = step.shown
         self.shown = False
+        self.circles = False
+        self._watch = Circles(WORD_CHARS if step.move in ("answer", "single") else CALL_CHARS)
+        self._watch_thoughts = Circles(WORD_CHARS)
         self._spaces = 0
 
     def feed(self, piece: Delta) -> Generator[Event, None, None]:
@@ -72,6 +76,7 @@ class _Reading:
         self.raw += piece.text
         self.thoughts += piece.thinking
         self._spaces = 0 if piece.text.strip() else self._spaces + len(piece.text)
+        self.circles = self._watch.turn(self.raw) or self._watch_thoughts.turn(self.thoughts)
         certain = self.reader.feed(piece.text)
         if isinstance(self.reader, Reader):
             self.certain += certain or ()
@@ -137,7 +142,7 @@ def _reply(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
             continue
         reply = reading.close(step)
         yield from reading.words()
-        if reply.done_reason == "length":
+        if reply.done_reason == "length" and not reading.circles:
             yield turn.warn("the reply was cut at the model's limit of tokens (num_predict)")
         return reply
 
@@ -153,7 +158,10 @@ def _listen(turn: Turn, step: Ask, reading: _Reading) -> Moves:
         yield from reading.feed(piece)
         if len(reading.certain) > known:
             yield from _begin_early(turn, reading.certain)
-        if reading.idles:
+        if reading.circles:
+            yield turn.warn("the model went in circles, so its reply was stopped")
+            reading.end = End("length")
+        if reading.idles or reading.circles:
             yield Close()
             return
 

@@ -18,7 +18,9 @@ def team(model: str | azent.Scripted = MODEL) -> azent.Agent:
     """The manager, who can ask the clerk."""
     desk = azent.Toolbox([currency_calculator])
     clerk = azent.Agent(model, [currency_calculator], run=desk)
-    ask_clerk = clerk.as_tool(name="ask_clerk", description="Ask the clerk to convert an amount.")
+    ask_clerk = clerk.as_tool(
+        name="ask_clerk", description="Ask the clerk to convert money: USD to EUR."
+    )
     return azent.Agent(model, [ask_clerk])
 
 

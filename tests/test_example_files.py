@@ -212,3 +212,39 @@ def test_profiles_by_tag_and_replies_kept(tmp_path: Path) -> None:
 def test_with_a_real_model(name: str, large_ollama: str) -> None:
     said = example(name).main(azent.open_model("qwen2.5-coder:1.5b", host=large_ollama))
     assert said.text if isinstance(said, azent.Answer) else said
+
+
+@pytest.mark.slow
+@pytest.mark.model
+@pytest.mark.parametrize(("approval", "typing"), [("never", ""), ("always", "y\n" * 9)])
+def test_a_person_is_asked_by_a_real_model(
+    approval: str, typing: str, large_ollama: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typing))
+    model = azent.open_model("qwen2.5-coder:1.5b", host=large_ollama)
+    answer = example("human_input").main(model, approval)
+    assert "112.23" in answer.text
+    assert (sys.stdin.read() == typing) == (approval == "never")
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_desk_runs_what_the_clerk_offers_to_a_real_model(large_ollama: str) -> None:
+    model = azent.open_model("qwen2.5-coder:1.5b", host=large_ollama)
+    answer = example("two_agents").team(model).ask("How much is 123.45 USD in EUR?")
+    assert [result.tool for result in answer.results] == ["ask_clerk"]
+    assert answer.text
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_a_real_model_by_its_tag(large_ollama: str, tmp_path: Path) -> None:
+    profiles = [
+        {"model": "nobody", "host": "http://127.0.0.1:9", "retries": 0, "tags": ["small"]},
+        {"model": "qwen2.5-coder:1.5b", "host": large_ollama, "tags": ["small"]},
+    ]
+    answers = [
+        example("profiles").main(json.dumps(profiles), tmp_path / "replies.db") for _ in range(2)
+    ]
+    assert "4444" in answers[0].text
+    assert answers[1].text == answers[0].text

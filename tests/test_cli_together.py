@@ -85,6 +85,20 @@ def test_each_pair_is_of_options_that_there_are() -> None:
         assert all((given[one], given[other]) == (name_of(one), name_of(other)) for given in both)
 
 
+@pytest.mark.parametrize("option", ["-m m", "-p default", "--native", "--sample 3", "--cache c"])
+def test_without_cases_what_is_for_asking_is_of_no_use(option: str, tmp_path: Path) -> None:
+    kept, cases = str(tmp_path / "out.jsonl"), tmp_path / "cases.jsonl"
+    cases.write_text('{"question": "Who wrote Hamlet?", "calls": []}')
+    with ScriptedOllama("Shakespeare.") as server:
+        asking = ["eval", str(cases), "-m", "scripted", "-o", kept]
+        run = CliRunner(env={"OLLAMA_HOST": server.url}).invoke(app, asking)
+    assert run.exit_code == 0, run.stderr
+    assert CliRunner().invoke(app, ["eval", "-o", kept]).exit_code == 0
+    run = CliRunner().invoke(app, ["eval", "-o", kept, *option.split()])
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert "is of no use without cases\nLeave --" in run.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -17,6 +17,7 @@ from azent.cli.polite import polite, say
 from azent.cli.printed import print_json
 from azent.cli.region import is_live
 from azent.cli.table import print_wrapped
+from azent.cli.together import check_of_use
 from azent.errors import UsageError
 from azent.wording import counted, reason_of
 
@@ -95,6 +96,16 @@ def command(
         outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output, jobs)
     else:
         outcomes, whole = _only_kept(kept, output), True
+        asking = {
+            "model": model,
+            "prompts": prompts,
+            "native": native,
+            "tools": tools,
+            "sample": sample,
+            "cache": cache,
+            "num_ctx": num_ctx,
+        }
+        check_of_use(asking, "cases", "name a file of cases, or bfcl")
     mine = evaluate.rows(outcomes)
     found = evaluate.verdicts(mine) + evaluate.against(before, mine)
     _show(mine, found, as_json)

@@ -11,7 +11,7 @@ from azent.budget import to_sum_up
 from azent.errors import BadReply, UsageError
 from azent.log import turns
 from azent.messages import Answer, Delta, End, Log, Note, Request
-from azent.models import Model, open_model
+from azent.models import Model, context_of, open_model
 from azent.reply import read_words
 from azent.request import Terms
 
@@ -33,7 +33,7 @@ def summary(
     if not turns(log):
         raise UsageError("there is nothing to sum up", "Give an Answer, or its log.")
     opened = open_model(model)
-    terms = Terms({}, prompt_sets.load(prompts, opened.name), num_ctx=opened.num_ctx)
+    terms = Terms({}, prompt_sets.load(prompts, opened.name), num_ctx=context_of(opened))
     note = Note("shrunk", turns=len(turns(log)))
     messages = to_sum_up(log, note, terms, text("prompt", prompt))
     raw, end = "", End()

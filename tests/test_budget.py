@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import azent
 from azent import prompt
 from azent.budget import correction, estimate, shrink
+from azent.cli.pace import Overheard, Pace
 from azent.messages import (
     Answer,
     Call,
@@ -29,10 +31,13 @@ from azent.messages import (
     Usage,
 )
 from azent.models import context_of
+from azent.models.cached import Cached, Recorded
+from azent.models.fallback import Fallback
 from azent.request import Terms, messages_for
 from azent.shrunk import shortened, turns_left_out
 from azent.step import Ask, next_step
 from azent.tools import specs_of
+from azent.tune.once import Weighed
 from tests.scripted_ollama import ScriptedOllama
 
 NONE = '{"tools": []}'
@@ -330,6 +335,36 @@ def test_the_context_is_what_the_model_has_of_what_is_wanted(
     for answer in (one, other):
         assert f"the context holds {holds}" in answer.warnings[0]
     assert [asked.body["options"]["num_ctx"] for asked in server.requests] == [wanted] * 2
+
+
+class Small(azent.Scripted):
+    """A model that has less context than was asked for."""
+
+    def context(self) -> int | None:
+        return 1024
+
+
+@pytest.mark.parametrize(
+    ("around", "holds"),
+    [
+        (lambda model, folder: Cached(model, folder / "replies.db"), 1024),
+        (lambda model, folder: Recorded(model, folder / "replies.db"), 8192),  # nothing is asked
+        (lambda model, folder: Fallback([model]), 1024),
+        (lambda model, folder: Fallback([model, azent.Scripted(num_ctx=512)]), 512),
+        (lambda model, folder: Weighed(model, "digest"), 1024),
+        (lambda model, folder: Overheard(model, Pace()), 1024),
+    ],
+)
+def test_whatever_is_put_around_a_model_tells_its_context(
+    around: Callable[[azent.Model, Path], azent.Model], holds: int, tmp_path: Path
+) -> None:
+    assert context_of(around(Small(num_ctx=8192), tmp_path)) == holds
+
+
+def test_a_summary_is_fitted_into_the_context_there_is() -> None:
+    model = Small("short", num_ctx=8192)
+    azent.summary(chat(*["word " * 300] * 12), model)
+    assert estimate(model.heard[0].messages) <= 1024
 
 
 def test_a_server_that_does_not_say_leaves_it_at_what_is_wanted() -> None:

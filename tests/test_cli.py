@@ -87,6 +87,13 @@ def test_the_trace_has_replies_and_costs() -> None:
     assert "→ add(a=2, b=3)\n← add: 5" in run.stderr
 
 
+@pytest.mark.parametrize("more", [[], ["--cache", "replies.db"]])
+def test_a_question_is_held_against_the_context_there_is(more: list[str]) -> None:
+    with ScriptedOllama("ok", context_length=1024) as server:
+        run = azent("ask", "word " * 2000, "-m", "scripted", "--no-tools", *more, server=server)
+    assert "the context holds 1024" in run.stderr
+
+
 def test_kept_replies_ask_no_model() -> None:
     asked = ["ask", "Hi", "-m", "scripted", "--no-tools", "-q"]
     with ScriptedOllama("Hello.") as server:

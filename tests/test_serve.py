@@ -240,9 +240,16 @@ def test_ollama_options_format_and_images() -> None:
 # ---- long conversations --------------------------------------------------------------------------
 
 
-def test_a_conversation_that_is_longer_than_the_context_is_shortened() -> None:
-    model = script(NONE, "It is sunny.")
-    model.num_ctx = 2048
+class Small(Scripted):
+    """A model that has less context than was asked for."""
+
+    def context(self) -> int | None:
+        return 2048
+
+
+@pytest.mark.parametrize("model", [Scripted(NONE, "It is sunny.", num_ctx=2048),
+                                   Small(NONE, "It is sunny.", num_ctx=32768)])  # fmt: skip
+def test_a_conversation_that_is_longer_than_the_context_is_shortened(model: Scripted) -> None:
     result = {**SUNNY, "content": "sunny " * 10_000}
     message = openai(model, messages=[USER, CALLED, result])
     assert message["content"] == "It is sunny."

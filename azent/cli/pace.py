@@ -62,6 +62,12 @@ class Overheard:
         self.num_ctx = model.num_ctx
         self.retries: int = getattr(model, "retries", 0)
 
+    def context(self) -> int | None:
+        """The tokens that the model's context really holds."""
+        from azent.models import context_of
+
+        return context_of(self.model)
+
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The pieces of the model."""
         from azent.budget import estimate

@@ -50,7 +50,7 @@ __all__ = [
 
 def converse(turn: Turn) -> Flow:
     """From a question to its answer, which the generator returns."""
-    turn.terms = replace(turn.terms, num_ctx=(yield Measure()))
+    yield from _measured(turn)
     yield from _troubles(turn)
     answer = yield from _in_time(turn, _steps)
     yield from _troubles(turn)
@@ -62,12 +62,18 @@ def respond(turn: Turn) -> Flow:
 
     Raises ModelTimeout past the deadline.
     """
+    yield from _measured(turn)
     try:
         calls = yield from _calls_to_run(turn)
     except TimeUp as error:
         raise ModelTimeout("the model gave no reply within the time limit") from error
     answer = answer_of(turn.log, turn.terms)
     return replace(answer, calls=calls, warnings=tuple(turn.warnings))
+
+
+def _measured(turn: Turn) -> Moves:
+    """Fit requests into the context that there really is, whatever was hoped for."""
+    turn.terms = replace(turn.terms, num_ctx=(yield Measure()))
 
 
 def _calls_to_run(turn: Turn) -> Generator[Effect | Event, Any, tuple[Call, ...]]:

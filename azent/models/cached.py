@@ -56,6 +56,12 @@ class Cached:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {str(self.path)!r})"
 
+    def context(self) -> int | None:
+        """The tokens that the model's context really holds; as told, where it is asked nothing."""
+        from azent.models import context_of
+
+        return self.num_ctx if self.strict else context_of(self.model)
+
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The pieces of the kept reply, else those of the model, kept when they are all there.
 
@@ -152,10 +158,7 @@ def _find(path: Path, key: str) -> str | None:
 
 def _keep(path: Path, asked: Mapping[str, Any], reply: str) -> None:
     with _opened(path) as file, file:
-        values = (_key(asked), _json(asked), reply)
-        file.execute(
-            "insert or replace into replies (key, request, reply) values (?, ?, ?)", values
-        )
+        file.execute(INSERT, (_key(asked), _json(asked), reply))
 
 
 @contextmanager

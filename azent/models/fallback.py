@@ -47,6 +47,16 @@ class Fallback:
     def __repr__(self) -> str:
         return f"Fallback({list(self.models)!r})"
 
+    def context(self) -> int | None:
+        """The smallest context, or what the model that is asked first really has, if that is less.
+
+        The others are not asked: a server that is down would be waited for at each question.
+        """
+        from azent.models import context_of
+
+        known = (self.num_ctx, context_of(self.models[self._last]))
+        return min((tokens for tokens in known if tokens), default=None)
+
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply of the first model that gives one. Raises ModelError when none does."""
         failures: list[str] = []

@@ -118,12 +118,7 @@ def _refusal_openai(error: openai.APIStatusError, server: Server) -> ModelError:
     if error.status_code == 404 and "model" in said:
         hint = f"curl {server.host}/models shows those that there are."
         return ModelNotFound(f"{server.kind} at {server.host} has no {server.model!r}", hint)
-    known = error.status_code in (401, 403)
-    hint = (
-        "It wants to know who asks: open_model(..., api_key=...), or AZENT_API_KEY."
-        if known
-        else ""
-    )
+    hint = NO_KEY if error.status_code in (401, 403) else ""
     return ModelRefused(f"{server.kind} failed: {said}", hint, error.status_code)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from azent.messages import Delta, End, Request
-from azent.models import Model
+from azent.models import Model, context_of
 from azent.models.cached import Cached
 
 REPLIES = ".replies.db"
@@ -45,6 +45,10 @@ class Weighed:
         known = getattr(model, "options", {})
         self.options = {**known, "num_ctx": model.num_ctx, "digest": digest}
         self._model = model
+
+    def context(self) -> int | None:
+        """The tokens that the model's context really holds."""
+        return context_of(self._model)
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The pieces of the model's reply."""

@@ -26,6 +26,7 @@ from azent.words import (
     is_foreign,
     nearness,
     said,
+    says_nothing_else,
     spoken_of,
     wanted,
     without_invented,
@@ -212,6 +213,31 @@ def test_functions_that_are_spoken_of_count() -> None:
         ("(2 + 3) * 4", "how warm is it", False),
         ("(2 + 3) * 4", "what is 2 and 3, times 4", True),
         ("???", "how warm is it", True),
+        # Codes and units for words, and the other way about.
+        ("CAD", "150 euros to Canadian dollars", True),
+        ("JPY", "How much are 5 dollars in yen?", True),
+        ("GBP", "I have £20", True),
+        ("USD", "I have £20", False),
+        ("cm", "24 inches in centimeters", True),
+        ("in", "24 inches", True),
+        ("kg", "24 inches", False),
+        ("imperial", "in Fahrenheit, please", True),
+        # Dates.
+        ("2024-03-07", "on the 7th", True),
+        ("03/04/2023", "some day in March", True),
+        ("2024-03-07", "on the 8th of April", False),
+        # Initials.
+        ("Los Angeles, CA", "a hotel in LA", True),
+        ("San Francisco", "around SF", True),
+        ("Lake Anna", "a hotel in LA, then SF", True),
+        ("Santiago", "a hotel in LA", False),
+        # Numbers in words, and bounds.
+        ("2", "two smoking rooms", True),
+        ("2", "ten smoking rooms", False),
+        (90, "ninety dollars", True),
+        (12, "compounded monthly", True),
+        (4, "fewer than 5 ingredients", True),
+        (6, "fewer than 4 ingredients", False),
     ],
 )
 def test_what_was_said(value: Any, text: str, found: bool | None) -> None:
@@ -305,6 +331,10 @@ def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool)
         ({"place": "Canada"}, [{"place": "the forests of Canada"}], "forests of Canada", False),
         ({"place": "Chicago, IL"}, [{"place": "Boston, MA"}], "Boston and Chicago", True),
         # Names that are not in plain letters.
+        # Codes for what the text says in words.
+        ({"to": "GBP"}, [{"to": "USD"}], "5 euros in dollars, and in pounds", True),
+        ({"to": "JPY"}, [{"to": "USD"}], "5 euros in dollars, and in pounds", False),
+        ({"to": "USD"}, [{"to": "USD"}], "5 euros in dollars, and in pounds", False),
         ({"city": "大阪"}, [{"city": "東京"}], "Weather in 東京 and 大阪", True),
         ({"city": "東京"}, [{"city": "東京"}], "Weather in 東京 and 大阪", False),
         ({"city": "Łódź"}, [{"city": "Kraków"}], "Weather in Kraków and Łódź", True),
@@ -314,6 +344,21 @@ def test_a_further_call_brings_news(
     tool_input: dict[str, Any], before: list[dict[str, Any]], text: str, news: bool
 ) -> None:
     assert brings_news(tool_input, before, text) is news
+
+
+def test_codes_say_nothing_that_their_words_do_not() -> None:
+    asked = "Convert 100 euros to pounds and to yen"
+    assert says_nothing_else({"amount": 100, "from": "EUR", "to": "JPY"}, asked)
+    assert not says_nothing_else({"amount": 100, "from": "EUR", "to": "CHF"}, asked)
+
+
+def test_what_is_known_of_a_place_need_not_be_said() -> None:
+    properties = {"city": {"type": "string"}, "state": {"type": "string"}}
+    place = {"properties": properties, "required": ["city", "state"]}
+    assert grounded({"city": "Miami", "state": "Florida"}, place, "sights of Miami")
+    assert not grounded({"city": "Tampa", "state": "Florida"}, place, "sights of Miami")
+    alone = {"properties": properties, "required": ["state"]}
+    assert not grounded({"state": "Florida"}, alone, "sights of Miami")
 
 
 def test_half_of_the_inputs_may_be_enough() -> None:

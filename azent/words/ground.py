@@ -13,6 +13,8 @@ from azent.words.said import said, speak_alike, told
 ARTICLE = re.compile(
     r"\b[ap]\.m\b|\ban? (?!(?:minute|hour|day|night|week|month|year)\b)", re.IGNORECASE
 )
+# What is known of a place once its name is: nobody says it.
+OF_A_PLACE = frozenset({"state", "province", "region", "country", "continent"})
 # Words of a switch's description that tell nothing of what it is for.
 SWITCHING = frozenset({"whether", "flag", "indicate", "indicates", "enable", "enabled", "include",
                        "includes", "boolean", "should", "option"})  # fmt: skip
@@ -24,13 +26,14 @@ def grounded(
     """Is this share of the inputs that a function requires found in the text?
 
     Choices, switches and defaults stand in the schema, so they need not be in the text; nor need
-    what cannot be told.
+    what cannot be told, and what follows from a place that is named beside it.
     """
     properties, required = _of(parameters)
     verdicts = [
         told(value, properties.get(name), text)
         for name, value in tool_input.items()
         if name in required and not _is_given(value, properties.get(name))
+        if not (name in OF_A_PLACE and len(required) > 1)
     ]
     judged = [verdict for verdict in verdicts if verdict is not None]
     return sum(judged) >= share * len(judged)

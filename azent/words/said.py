@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from math import isfinite
 from typing import Any
 
+from azent.words.forms import codes_for, in_another_form, spelled_out
 from azent.words.plain import by_beginning, content_words, same
 
 WORD = re.compile(r"[^\W_]+")
@@ -16,14 +17,20 @@ DIGITS = re.compile(r"\d+")
 LETTERS = re.compile(r"[^\W\d_]+")
 NUMBERS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14,
+    "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20,
+    "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
     "hundred": 100, "thousand": 1000, "million": 1e6, "half": 0.5, "quarter": 0.25, "first": 1,
     "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7, "double": 2,
     "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2, "year": 1,
-    "day": 1, "month": 1,
+    "day": 1, "month": 1, "daily": 365, "weekly": 52, "monthly": 12, "quarterly": 4,
 }  # fmt: skip
 # A number may stand in another unit: percent, thousands, minutes, hours, months, days.
 FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
+# "Fewer than five" are four at most.
+COMPARED = re.compile(
+    r"(?:\b(?:less|fewer|more|greater|older|younger) than|\b(?:under|over)) (\d+)\b"
+)
 # Capitals that may stand for a name.
 SHORT = re.compile(r"[A-Z]{2,4}")
 CODE = re.compile(r"\b(\d+)\b")  # in a description, before what it stands for
@@ -63,7 +70,8 @@ def _number_said(value: float, text: str) -> bool:
 def _numbers(text: str) -> set[float]:
     words = {float(NUMBERS[w]) for w in re.findall(r"[a-z]+", text.lower()) if w in NUMBERS}
     figures = [*FIGURE.findall(text), *GROUPED.findall(text)]
-    return words | {float(figure.replace(",", "")) for figure in figures}
+    beside = {float(figure) + step for figure in COMPARED.findall(text) for step in (-1, 1)}
+    return words | beside | {float(figure.replace(",", "")) for figure in figures}
 
 
 def _text_said(value: str, text: str) -> bool:
@@ -73,12 +81,17 @@ def _text_said(value: str, text: str) -> bool:
     theirs = set(WORD.findall(text.lower()))
     if not own:  # figures and signs alone
         figures = DIGITS.findall(value)
-        return not figures or not theirs.isdisjoint(figures)
-    if _share_one(own, theirs):
+        return not figures or not theirs.isdisjoint(figures) or _figures_said(figures, text)
+    if _share_one(own, theirs) or in_another_form(value, text):
         return True
     if any(digits in text for digits in re.findall(r"\d{2,}", value)):
         return True
     return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
+
+
+def _figures_said(figures: Iterable[str], text: str) -> bool:
+    """Is one of the figures in the text as a word: two, ninety?"""
+    return not _numbers(text).isdisjoint(map(float, figures))
 
 
 def _share_one(own: Collection[str], theirs: Set[str]) -> bool:
@@ -107,12 +120,12 @@ def brings_news(
 ) -> bool:
     """Has a call a word or figure that is in the text, and that none of the calls before it has?"""
     known = {part for other in before for part in _parts_of_all(other)}
-    return bool((_parts_of_all(tool_input) - known) & _parts_of_all(text))
+    return bool(spelled_out(_parts_of_all(tool_input) - known) & _parts_of_all(text))
 
 
 def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
-    """Are all the words and figures of a call in the text, as they are?"""
-    return _parts(tool_input) <= _parts(text)
+    """Are all the words and figures of a call in the text, themselves or by what they mean?"""
+    return _parts(tool_input) - codes_for(text) <= _parts(text)
 
 
 def _parts(value: Any) -> frozenset[str]:

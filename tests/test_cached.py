@@ -36,6 +36,11 @@ def test_a_reply_comes_again_in_the_same_pieces(tmp_path: Path) -> None:
     assert len(model.heard) == 1
 
 
+def test_half_a_character_is_kept_too(tmp_path: Path) -> None:
+    cached = Cached(Scripted("Hm \ud83d"), tmp_path / "replies.db")
+    assert list(cached.stream(HELLO)) == list(cached.stream(HELLO))
+
+
 PIECE = st.builds(
     Delta,
     st.text(),

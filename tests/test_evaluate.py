@@ -162,9 +162,30 @@ def test_half_a_line_is_passed_over_and_any_other_is_named(
     assert len(kept) == 1
     list(run(plan([arm], cases, kept).todo, file))
     assert [outcome.case for outcome in read_outcomes(file)] == ["0", "1"]
-    file.write_text('{"model": 3}\n')
-    with pytest.raises(CasesError, match=r"out\.jsonl:1: this is no outcome"):
-        read_outcomes(file)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"case": 5}, {"wrong": None}, {"calls": [3]}, {"calls": 3}, {"usage": {"requests": "1"}},
+     {"usage": 3}, {"colour": "red"}, {"group": ["one"]}],
+)  # fmt: skip
+def test_a_line_that_is_no_outcome_is_named(
+    tmp_path: Path, sets: list[PromptSet], changed: dict[str, Any]
+) -> None:
+    cases, file = read_cases(write_cases(tmp_path, 1)), tmp_path / "out.jsonl"
+    list(run(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo, file))
+    good = json.loads(file.read_text())
+    for line in (json.dumps(good | changed), "[" * 100_000, "3"):
+        file.write_text(f"{line}\n")
+        with pytest.raises(CasesError, match=r"out\.jsonl:1: this is no outcome"):
+            read_outcomes(file)
+
+
+def test_half_a_character_is_kept_as_it_is(tmp_path: Path, sets: list[PromptSet]) -> None:
+    cases, file = read_cases(write_cases(tmp_path, 1)), tmp_path / "out.jsonl"
+    (outcome,) = run(plan([Arm(Scripted("Hm \ud83d"), sets[0])], cases).todo, file)
+    assert "\ud83d" in outcome.text
+    assert read_outcomes(file) == [outcome]
 
 
 def test_replies_of_no_use_are_wrong_and_counted(tmp_path: Path, sets: list[PromptSet]) -> None:
@@ -246,7 +267,8 @@ def test_the_command_measures_goes_on_and_shows(tmp_path: Path, server: Scripted
     asked = len(server.requests)
     assert asked == 8
     again = evaluate(cases, "-p", "default", "-p", "article", "-o", out)
-    shown = evaluate("-o", out, "--against", out, "--json")
+    kept = ["eval", "-o", str(out), "--against", str(out), "--json"]
+    shown = CliRunner().invoke(app, kept)
     assert len(server.requests) == asked
     assert "8 outcomes are there already, 0 to go" in again.stderr
     said = json.loads(shown.stdout)

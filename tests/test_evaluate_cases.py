@@ -136,6 +136,12 @@ def test_what_answers_are_right(tmp_path: Path, answer: Any, wrong: str) -> None
         (line(calls=["weather"]), "calls is a list of objects"),
         (line(calls=[{"tool": "rain"}]), "is no call of these tools"),
         (line(calls=[{"tool": "weather", "tool_input": 3}]), "is no call of these tools"),
+        (line(calls=[{"tool": ["weather"]}]), "is no call of these tools"),
+        (line(calls=[{"tool": "weather", "inputs": {}}]), "is no call of these tools"),
+        (line(calls=[due(city={"one_of": "Rome"})]), "one_of is a list"),
+        (line(calls=[due(city={"one_of": []})]), "one_of is a list"),
+        (line(calls=[due(cities=[{"name": {"one_of": 3}}])]), "one_of is a list"),
+        (line(question="half a character: \ud800"), "this is no JSON"),
         (line(answer={"contains": "x"}), "a spec cannot be run"),
         (line(tools=["weather"], answer="sunny"), "answer is an object"),
         (line(tools=["weather"], answer={"has": "x"}), "answer is an object"),
@@ -295,8 +301,36 @@ def test_broken_files_of_bfcl(tmp_path: Path) -> None:
     file = write_bfcl(tmp_path, "parallel")
     with pytest.raises(CasesError, match=r"possible_answer.* is missing"):
         read_bfcl(_without_answers(file))
-    file.write_text('{"id": 3}\n')
-    with pytest.raises(CasesError, match=r"parallel\.json:1: this is no case"):
+
+
+BROKEN: list[dict[str, Any]] = [
+    {"id": 3},
+    {"question": ...},
+    {"question": []},
+    {"function": ...},
+    {"function": {}},
+    {"function": [3]},
+    {"function": [{"name": "play"}]},
+]
+
+
+def changed_row(changes: dict[str, Any]) -> str:
+    return json.dumps({name: each for name, each in (ROW | changes).items() if each is not ...})
+
+
+@pytest.mark.parametrize("row", ["5", "{", "[" * 100_000, *map(changed_row, BROKEN)])
+def test_a_broken_case_of_bfcl_is_named(tmp_path: Path, row: str) -> None:
+    file = write_bfcl(tmp_path, "parallel")
+    file.write_text(f"{row}\n")
+    with pytest.raises(CasesError, match=r"parallel\.json:.* (this is no|is none of)"):
+        read_bfcl(file)
+
+
+@pytest.mark.parametrize("truth", ["5", '{"id": "parallel_0"}', '{"id": "x", "ground_truth": 5}'])
+def test_a_broken_answer_of_bfcl_is_named(tmp_path: Path, truth: str) -> None:
+    file = write_bfcl(tmp_path, "parallel")
+    (tmp_path / "possible_answer" / file.name).write_text(f"{truth}\n")
+    with pytest.raises(CasesError, match=r"possible_answer.*:1: this is no case"):
         read_bfcl(file)
 
 

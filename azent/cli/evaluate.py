@@ -117,7 +117,7 @@ def command(
 def _write(file: Path, text: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+        file.write_text(text, "utf-8", "backslashreplace")  # models write half a character, too
     except OSError as error:
         raise UsageError(
             f"{file} cannot be written: {reason_of(error)}", "Name another file."

@@ -22,7 +22,7 @@ from typing import Any
 from azent.arguments import one_of, place, whole
 from azent.errors import CasesError
 from azent.evaluate.cases import Case, stamp
-from azent.evaluate.parts import PARTS, Part
+from azent.evaluate.parts import PARTS, Part, sampled
 from azent.messages import Call
 from azent.wording import counted, reason_of
 
@@ -43,7 +43,7 @@ _TYPES = {"dict": "object", "float": "number", "tuple": "array", "String": "stri
 
 
 def bfcl_cases(category: str, *, part: Part = "all", sample: int | None = None) -> list[Case]:
-    """The cases of a category, or a sample of them that is spread evenly.
+    """The cases of a category, or a sample of them (`parts.sampled`).
 
     Raises CasesError: bfcl-eval is not installed, or there is no such category.
     """
@@ -62,11 +62,10 @@ def read_bfcl(file: str | Path, *, part: Part = "all", sample: int | None = None
     one_of("part", part, PARTS)
     most = None if sample is None else whole("sample", sample, 1)
     category = category_of(file)
-    rows = list(_rows(file))
+    rows = list(_rows(file, ("question", "function")))
     truths = {row["id"]: row["ground_truth"] for row in _truths(file)}
     wanted = [row for index, row in enumerate(rows) if part == "all" or _part(index) == part]
-    step = max(1, len(wanted) // most) if most else 1
-    return [_case(row, truths.get(row["id"]), category) for row in wanted[::step][:most]]
+    return [_case(row, truths.get(row["id"]), category, file) for row in sampled(wanted, most)]
 
 
 def category_of(file: Path) -> str:
@@ -79,36 +78,39 @@ def _part(index: int) -> Part:
     return "dev" if index % 10 < 5 else "final"
 
 
-def _rows(file: Path) -> Iterable[dict[str, Any]]:
+def _rows(file: Path, parts: Sequence[str]) -> Iterable[dict[str, Any]]:
+    """The objects in a file, each with an id and with lists under the names of these parts."""
     try:
         lines = file.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise CasesError(f"{file} cannot be read: {reason_of(error)}") from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield _row(line, f"{file}:{number}")
+            yield _row(line, parts, f"{file}:{number}")
 
 
-def _row(line: str, place: str) -> dict[str, Any]:
+def _row(line: str, parts: Sequence[str], place: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
-        if isinstance(row["id"], str):
-            return dict(row)
-    except (ValueError, TypeError, KeyError) as error:
-        raise CasesError(f"{place}: this is no case of BFCL's: {error!r}") from error
-    raise CasesError(f"{place}: this is no case of BFCL's: its id is {row['id']!r}")
+    except (ValueError, RecursionError) as error:
+        raise CasesError(f"{place}: this is no JSON: {reason_of(error)}") from error
+    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+        raise CasesError(f"{place}: this is no case of BFCL's: it has no id that is a text")
+    if lacking := next((each for each in parts if not isinstance(row.get(each), list)), None):
+        raise CasesError(f"{place}: this is no case of BFCL's: its {lacking!r} is no list")
+    return row
 
 
 def _truths(file: Path) -> Iterable[dict[str, Any]]:
     answers = file.parent / "possible_answer" / file.name
     if answers.exists():
-        return _rows(answers)
+        return _rows(answers, ("ground_truth",))
     if "relevance" in category_of(file):
         return ()
     raise CasesError(f"{answers} is missing", "The possible answers stand beside the cases.")
 
 
-def _case(row: Mapping[str, Any], truth: list[Any] | None, category: str) -> Case:
+def _case(row: Mapping[str, Any], truth: list[Any] | None, category: str, file: Path) -> Case:
     irrelevant = "irrelevance" in category
     due = 0 if irrelevant else len(truth or [None])
 
@@ -118,7 +120,12 @@ def _case(row: Mapping[str, Any], truth: list[Any] | None, category: str) -> Cas
         return _checked(row["function"], calls, truth, category)
 
     marked = stamp(row, truth)
-    return Case(row["id"], row["question"][0], tools_of(row), judge, due, category, stamp=marked)
+    try:
+        question, tools = row["question"][0], tools_of(row)
+    except (IndexError, KeyError, TypeError, AttributeError) as error:
+        said = f"{file}: the case {row['id']!r} is none of BFCL's: {error!r}"
+        raise CasesError(said) from error
+    return Case(row["id"], question, tools, judge, due, category, stamp=marked)
 
 
 def tools_of(row: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:

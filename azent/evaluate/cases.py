@@ -34,6 +34,7 @@ from azent.wording import counted, reason_of
 
 Judge: TypeAlias = Callable[[Sequence[Call], str], str]
 KEYS = {"id", "question", "tools", "calls", "answer", "category"}
+CALL_KEYS = {"tool", "tool_input"}
 ANSWER_KEYS = {"contains", "lacks", "matches"}
 
 
@@ -119,6 +120,7 @@ def _case(line: str, known: Mapping[str, object], stem: str, place: str) -> Case
 def _object(line: str, place: str) -> dict[str, Any]:
     try:
         given = json.loads(line)
+        json.dumps(given, ensure_ascii=False).encode()  # half a character cannot be asked
     except (ValueError, RecursionError) as error:
         raise CasesError(f"{place}: this is no JSON: {reason_of(error)}") from error
     if not isinstance(given, dict):
@@ -166,10 +168,26 @@ def _expected(given: Any, tools: Sequence[Any], place: str) -> list[dict[str, An
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
         raise CasesError(f"{place}: calls is a list of objects, [] where none are due")
     for each in given:
-        if each.get("tool") not in names or not isinstance(each.get("tool_input", {}), dict):
+        if not _is_call(each, list(names)):
             hint = f'A call is {{"tool": one of {", ".join(names)}, "tool_input": {{...}}}}.'
             raise CasesError(f"{place}: {json.dumps(each)[:80]} is no call of these tools", hint)
+        _check_choices(each.get("tool_input"), place)
     return given
+
+
+def _is_call(given: Mapping[str, Any], names: Sequence[str]) -> bool:
+    is_known = given.keys() <= CALL_KEYS and given.get("tool") in names
+    return is_known and isinstance(given.get("tool_input", {}), dict)
+
+
+def _check_choices(expected: Any, place: str) -> None:
+    """Raise CasesError for a `one_of`, however deep, that is no choice among values."""
+    if _is_choice(expected) and not (isinstance(expected["one_of"], list) and expected["one_of"]):
+        shown = json.dumps(expected)[:80]
+        raise CasesError(f"{place}: one_of is a list of values that are right, not {shown}")
+    inside = expected.values() if isinstance(expected, dict) else expected
+    for each in inside if isinstance(expected, dict | list) else ():
+        _check_choices(each, place)
 
 
 def _wanted(given: Any, tools: Sequence[Any], place: str) -> dict[str, list[str]]:
@@ -227,7 +245,7 @@ def _fits(call: Call, expected: Mapping[str, Any]) -> bool:
 
 def _equal(value: Any, expected: Any) -> bool:
     """Is a value the expected one? {"one_of": [...]} stands for any of several."""
-    if isinstance(expected, dict) and expected.keys() == {"one_of"}:
+    if _is_choice(expected):
         return any(_equal(value, each) for each in expected["one_of"])
     if isinstance(expected, dict):
         same = isinstance(value, dict) and value.keys() == expected.keys()
@@ -238,6 +256,10 @@ def _equal(value: Any, expected: Any) -> bool:
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected
     return bool(value == expected)
+
+
+def _is_choice(expected: Any) -> bool:
+    return isinstance(expected, dict) and expected.keys() == {"one_of"}
 
 
 def _wrong_answer(wanted: Mapping[str, list[str]], text: str) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from azent.evaluate.cases import Case
 
 Part: TypeAlias = Literal["dev", "final", "all"]
 PARTS: tuple[Part, ...] = ("dev", "final", "all")
 Kind: TypeAlias = tuple[str, str]
+Item = TypeVar("Item")
 
 
 def in_part(cases: Sequence[Case], part: Part) -> list[Case]:
@@ -24,6 +25,15 @@ def in_part(cases: Sequence[Case], part: Part) -> list[Case]:
         return list(cases)
     aside = _set_aside(cases)
     return [case for case, out in zip(cases, aside, strict=True) if out is (part == "final")]
+
+
+def sampled(items: Sequence[Item], most: int | None) -> Sequence[Item]:
+    """At most so many, all where that is None: every second, third, ... from the first one on.
+
+    Fewer than twice as many as wanted have no such step, so the first ones are taken.
+    """
+    step = max(1, len(items) // most) if most else 1
+    return items[::step][:most]
 
 
 def kind_of(case: Case) -> Kind:

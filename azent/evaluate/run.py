@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -93,14 +93,15 @@ def read_outcomes(file: str | Path) -> list[Outcome]:
         return []
     with _usable(file):
         lines = file.read_text("utf-8").split("\n")
-    whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
-    outcomes = [_outcome(line, f"{file}:{number}") for number, line in whole]
+    numbered = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
+    outcomes = [_outcome(line, f"{file}:{number}") for number, line in numbered]
     return list({outcome.key: outcome for outcome in outcomes}.values())
 
 
 def _append(file: Path, outcome: Outcome) -> None:
-    with _usable(file), file.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
+    line = json.dumps(asdict(outcome), ensure_ascii=False) + "\n"
+    with _usable(file), file.open("ab") as lines:
+        lines.write(line.encode("utf-8", "backslashreplace"))  # half a character as JSON has it
 
 
 def _make_ready(file: Path) -> None:
@@ -109,8 +110,7 @@ def _make_ready(file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab+") as lines:
             lines.seek(0)
-            whole = lines.read().rfind(b"\n") + 1
-            lines.truncate(whole)
+            lines.truncate(lines.read().rfind(b"\n") + 1)
 
 
 @contextmanager
@@ -125,7 +125,18 @@ def _outcome(line: str, place: str) -> Outcome:
     try:
         given: dict[str, Any] = json.loads(line)
         usage = Usage(**given.pop("usage"))
-        return Outcome(**{**given, "calls": tuple(given["calls"]), "usage": usage})
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        outcome = Outcome(**{**given, "calls": tuple(given["calls"]), "usage": usage})
+        _check_types(outcome)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         hint = "Name another file, or one that `azent eval -o` wrote."
         raise CasesError(f"{place}: this is no outcome of `azent eval`", hint) from error
+    return outcome
+
+
+def _check_types(outcome: Outcome) -> None:
+    """Raise TypeError where a value is not of its field's type."""
+    texts = (getattr(outcome, each.name) for each in fields(Outcome) if each.type == "str")
+    are_texts = all(isinstance(text, str) for text in texts)
+    are_numbers = all(isinstance(number, int | float) for number in astuple(outcome.usage))
+    if not (are_texts and are_numbers and all(isinstance(call, dict) for call in outcome.calls)):
+        raise TypeError("a value of another type")

@@ -10,7 +10,7 @@ from azent.arguments import many, text, whole
 from azent.errors import UsageError
 from azent.evaluate.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
 from azent.evaluate.cases import Case, read_cases
-from azent.evaluate.parts import PARTS, Part, in_part
+from azent.evaluate.parts import PARTS, Part, in_part, sampled
 
 BFCL = "bfcl:"
 
@@ -22,7 +22,7 @@ def cases_from(
     part: str = "all",
     sample: int | None = None,
 ) -> list[Case]:
-    """All cases of some sources, or of a part of each; of each category a sample, spread evenly.
+    """All cases of some sources, or of a part of each; of each category a sample (`parts.sampled`).
 
     `bfcl` stands for eight categories. Raises CasesError, and UsageError for a part that there is
     not and for cases that come twice.
@@ -60,9 +60,9 @@ def _of_source(
 
 
 def _sampled(cases: list[Case], sample: int | None) -> list[Case]:
-    """So many of each category, spread evenly."""
+    """So many of each category; all, mixed as they are in the file, where that is None."""
     if sample is None:
         return cases
     names = dict.fromkeys(case.category for case in cases)
     of_name = [[case for case in cases if case.category == name] for name in names]
-    return [case for some in of_name for case in some[:: max(1, len(some) // sample)][:sample]]
+    return [case for some in of_name for case in sampled(some, sample)]

@@ -115,7 +115,9 @@ def _key(asked: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    """A value as JSON that can be kept: half a character is escaped, as JSON has it."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 # ---- the pieces of a reply as JSON ---------------------------------------------------------------

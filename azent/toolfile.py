@@ -12,7 +12,7 @@ import inspect
 import itertools
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -35,22 +35,32 @@ def load_tools(source: str) -> list[Function]:
     module = _module(place)
     if wanted:
         return [_named(module, name, source) for name in wanted.split(",")]
-    found = offered(module)
+    found = offered(module, source)
     if not found:
         hint = "Define a function in it, or name its tools in __all__."
         raise ToolsFileError(f"{source} has no functions to offer", hint)
     return found
 
 
-def offered(module: ModuleType) -> list[Function]:
-    """The functions that a module offers as tools, in the order in which they stand in it."""
-    named = getattr(module, "__all__", None)
+def offered(module: ModuleType, source: str = "") -> list[Function]:
+    """The functions that a module offers as tools, in the order in which they stand in it.
+
+    Raises ToolsFileError, which names the source, for an `__all__` that names no functions.
+    """
+    source, named = source or module.__name__, getattr(module, "__all__", None)
     if named is not None:
-        return [_named(module, name, module.__name__) for name in named]
+        return [_named(module, name, source) for name in _names(named, source)]
     members = [value for name, value in vars(module).items() if not name.startswith("_")]
     marked = [value for value in members if callable(value) and options_of(value)]
     own = [value for value in members if _is_own(value, module)]
     return marked or own
+
+
+def _names(given: Any, source: str) -> Iterable[str]:
+    if isinstance(given, list | tuple) and all(isinstance(each, str) for each in given):
+        return given
+    hint = 'It is a list of names: __all__ = ["first", "second"].'
+    raise ToolsFileError(f"{source}: __all__ is {given!r}", hint)
 
 
 def _split(source: str) -> tuple[str, str]:
@@ -63,8 +73,8 @@ def _named(module: ModuleType, name: str, source: str) -> Function:
     function: Function | None = getattr(module, name.strip(), None)
     if callable(function):
         return function
-    there = ", ".join(n for n, value in vars(module).items() if _is_own(value, module))
-    hint = f"Functions: {there or 'none'}."
+    own = [n for n, value in vars(module).items() if n[:1] != "_" and _is_own(value, module)]
+    hint = f"Functions: {', '.join(own) or 'none'}."
     raise ToolsFileError(f"{source}: there is no function {name!r}", hint)
 
 
@@ -78,7 +88,13 @@ def _module(place: str) -> ModuleType:
     if path.suffix == ".py" or path.exists():
         return _from_file(path)
     with _plain_errors(place):
-        return importlib.import_module(place)
+        try:
+            return importlib.import_module(place)
+        except ModuleNotFoundError as error:
+            if f"{place}.".startswith(f"{error.name}."):
+                hint = "Name a Python file of functions, or a module."
+                raise ToolsFileError(f"there is no file or module {place!r}", hint) from error
+            raise
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -112,6 +128,8 @@ def _plain_errors(place: str) -> Iterator[None]:
     """Whatever a file of tools raises when it is run becomes one plain error."""
     try:
         yield
+    except ToolsFileError:
+        raise
     except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {error}{_last_line(error, place)}"
         hint = "It is run as it is, so it must import without arguments."

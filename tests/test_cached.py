@@ -123,6 +123,28 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert file.read_text().startswith("These are notes")
 
 
+def test_a_database_of_another_kind_is_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "other.db"
+    with sqlite3.connect(file) as other:
+        other.execute("create table notes (text)")
+    other.close()
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match=r"other\.db is a database of another kind"):
+        list(Cached(Scripted("one"), file).stream(HELLO))
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("reply", ["{", "3", '[{"done_reason": "stop", "usage": 3}]', '["a", 3]'])
+def test_a_kept_reply_that_cannot_be_read_is_told(tmp_path: Path, reply: str) -> None:
+    file = tmp_path / "replies.db"
+    list(Cached(Scripted("one"), file).stream(HELLO))
+    with sqlite3.connect(file) as replies:
+        replies.execute("update replies set reply = ?", (reply,))
+    replies.close()
+    with pytest.raises(UsageError, match="has a reply that cannot be read"):
+        list(Cached(Scripted("one"), file).stream(HELLO))
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be used to keep replies"):

@@ -35,6 +35,33 @@ def test_list() -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ('__all__ = ["g"]', "mine.py: there is no function 'g'"),
+        ('g = 3\n__all__ = ["g"]', "mine.py: there is no function 'g'"),
+        ('__all__ = "g"', "mine.py: __all__ is 'g'"),
+        ("__all__ = 3", "mine.py: __all__ is 3"),
+        ("__all__ = [3]", "mine.py: __all__ is [3]"),
+        ("import nowhere", "mine.py does not import: ModuleNotFoundError"),
+    ],
+)
+def test_a_file_that_offers_what_it_has_not(tmp_path: Path, code: str, said: str) -> None:
+    own = "def f() -> None: ...\ndef _hidden() -> None: ...\n"
+    done = run("list", written(tmp_path, f"{own}{code}\n"))
+    assert done.exit_code == 7
+    assert said in done.stderr
+    assert "_hidden" not in done.stderr
+    assert "azent_tools_" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["nowhere", "nowhere.at.all", "json.nowhere"])
+def test_a_module_that_is_not_there(name: str) -> None:
+    done = run("list", name)
+    assert done.exit_code == 7
+    assert f"there is no file or module '{name}'" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("style", "begins"),
     [
         ("json", '{"name": "currency_calculator"'),
@@ -97,6 +124,12 @@ def test_a_call_that_cannot_be(name: str, tool_input: str, exit_code: int, said:
     assert done.exit_code == exit_code
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_input_of_any_depth_is_told() -> None:
+    done = run("call", ARITHMETIC, "add", "[" * 100_000)
+    assert done.exit_code == 2
+    assert len(done.stderr) < 200
 
 
 def test_a_function_that_fails(tmp_path: Path) -> None:

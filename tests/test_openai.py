@@ -104,6 +104,7 @@ def test_reasoning_is_kept_apart(name: str, pieces: Pieces) -> None:
         (['{"a"', ": 1}"], Call("f", {"a": 1})),
         ([""], Call("f", {})),
         (["[1]"], "malformed"),
+        (["[" * 100_000], "malformed"),
         (['{"a": '], "malformed"),
     ],
 )

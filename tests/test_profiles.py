@@ -12,7 +12,14 @@ from typer.testing import CliRunner
 
 import azent
 from azent.cli import app
-from azent.errors import ModelError, ModelNotFound, ModelUnreachable, ReplyBroken, SettingsError
+from azent.errors import (
+    ModelError,
+    ModelNotFound,
+    ModelUnreachable,
+    ReplyBroken,
+    SettingsError,
+    UsageError,
+)
 from azent.messages import Delta, Request
 from azent.models import Model, Scripted
 from azent.models.fallback import Fallback
@@ -75,6 +82,7 @@ def test_a_file_a_variable_with_json_or_one_with_a_path(
     [
         ("no-such-file.json", "cannot be read"),
         ("[", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ("{}", "not a list"),
         ("[]", "not a list"),
         ("[3]", "profile 1 names no model"),
@@ -107,6 +115,14 @@ def test_each_is_opened_with_its_settings() -> None:
     assert (qwen.name, qwen.url, qwen.retries) == ("qwen", "http://box:2/v1", 0)
     assert (model.name, model.num_ctx) == ("large", 2048)
     assert "hush" not in repr(model) + repr(profiles_from_json(json.dumps(LIST)))
+
+
+@pytest.mark.parametrize("key", [{}, {"api_key": "hush"}])
+@pytest.mark.parametrize("headers", [5, "x", ["x"], {"x": 5}])
+def test_headers_that_are_none_are_told(headers: Any, key: dict[str, str]) -> None:
+    profile = {"model": "m", "headers": headers, **key}
+    with pytest.raises(UsageError, match="header"):
+        open_profiles(profiles_from_json(json.dumps([profile])))
 
 
 def test_one_alone_is_itself() -> None:

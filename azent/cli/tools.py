@@ -122,10 +122,10 @@ def _toolbox(source: str) -> Any:
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"the input is not JSON: {reason_of(error)}", """Such as '{"a": 2}'."""
         ) from error
     if not isinstance(value, dict):
-        raise UsageError(f"the input is {text}, not a JSON object", """Such as '{"a": 2}'.""")
+        raise UsageError(f"the input is {text[:80]}, not a JSON object", """Such as '{"a": 2}'.""")
     return value

@@ -29,11 +29,13 @@ from azent.wording import reason_of
 if TYPE_CHECKING:
     from azent.models import Model
 
+HINT = "Name another file, or put this one away."
 WAIT_SECONDS = 30.0  # for another process that writes into the same file
 TABLE = """create table if not exists replies (
     key text primary key, request text not null, reply text not null,
     kept text not null default current_timestamp
 )"""
+TABLES_THERE = "select name from sqlite_master where type = 'table'"
 INSERT = "insert or replace into replies (key, request, reply) values (?, ?, ?)"
 
 
@@ -69,7 +71,7 @@ class Cached:
         """
         asked = _asked(self.model, request)
         if kept := _find(self.path, _key(asked)):
-            yield from _unpacked(kept)
+            yield from self._known(kept)
             return
         if self.strict:
             raise self._not_recorded(request)
@@ -79,6 +81,13 @@ class Cached:
             if isinstance(piece, End):
                 _keep(self.path, asked, _packed(pieces))
             yield piece
+
+    def _known(self, kept: str) -> list[Delta | End]:
+        try:
+            return list(_unpacked(kept))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            said = f"{self.path} has a reply that cannot be read: {error!r}"
+            raise UsageError(said, HINT) from error
 
     def _not_recorded(self, request: Request) -> NotRecorded:
         words = next((m["content"] for m in reversed(request.messages)), "")
@@ -169,10 +178,10 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path, timeout=WAIT_SECONDS)) as file:
+            if {name for (name,) in file.execute(TABLES_THERE)} - {"replies"}:
+                raise UsageError(f"{path} is a database of another kind", HINT)
             file.execute(TABLE)
             yield file
     except (sqlite3.Error, OSError) as error:
-        hint = "Name another file, or put this one away."
-        raise UsageError(
-            f"{path} cannot be used to keep replies: {reason_of(error)}", hint
-        ) from error
+        said = f"{path} cannot be used to keep replies: {reason_of(error)}"
+        raise UsageError(said, HINT) from error

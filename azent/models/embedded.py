@@ -132,9 +132,11 @@ def _patient_threads() -> Iterator[None]:
     added = "OMP_WAIT_POLICY" not in os.environ
     if added:
         os.environ["OMP_WAIT_POLICY"] = "passive"
-    yield
-    if added:
-        del os.environ["OMP_WAIT_POLICY"]
+    try:
+        yield
+    finally:
+        if added:
+            del os.environ["OMP_WAIT_POLICY"]
 
 
 def _parameters(llama: Any, path: Path, num_ctx: int | None) -> Any:

@@ -276,7 +276,7 @@ def _thinking(delta: Any) -> str:
 def _call(name: str, arguments: str) -> Call:
     try:
         given = json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if isinstance(given, dict):
         return Call(name, given)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from azent import settings
+from azent.arguments import named
 from azent.arguments import place as place_of
 from azent.errors import SettingsError
 from azent.models import Model, open_model
@@ -95,7 +96,7 @@ def _opened(profile: Profile) -> Model:
         address = f"openai:{base_url}#{address}"
     given = {name: value for name, value in values.items() if name in SETTINGS}
     if key := values.get("api_key"):
-        given |= _with_key(address, key, values.get("headers", {}))
+        given |= _with_key(address, key, named("headers", values.get("headers")))
     return open_model(address, **given)
 
 
@@ -113,7 +114,7 @@ def _items(source: str | Path) -> list[Any]:
     text, place = _text(source)
     try:
         items = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SettingsError(
             f"{place}: the profiles are not JSON: {reason_of(error)}", EXAMPLE
         ) from None

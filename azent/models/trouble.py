@@ -152,7 +152,7 @@ def _said(text: str) -> str:
     try:
         error = json.loads(text)["error"]
         said = str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         said = text.strip() or "no reason given"
     return said if len(said) <= MOST_WORDS else f"{said[:MOST_WORDS]}..."
 

@@ -88,7 +88,7 @@ class Answered:
         self.content = await self.response.aread()
         try:
             return json.loads(self.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

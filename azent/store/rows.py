@@ -66,7 +66,7 @@ def log_of(database: sqlite3.Connection, number: int) -> Log:
     bodies = [body for (body,) in database.execute(select, (number,))]
     try:
         return tuple(from_json(json.loads(body)) for body in bodies)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         said = f"a message of conversation number {number} cannot be read: {error!r}"
         raise SessionError(said, "It was written by another azent, or is broken.") from error
 

@@ -260,22 +260,37 @@ def test_help_fits_and_says_what_it_does(words: list[str]) -> None:
     assert CliRunner().invoke(app, [*words, "-h"], terminal_width=80).stdout == run.stdout
 
 
+OWN_WORDS = {  # options that bear one name, and mean something else in some commands
+    "--help", "--host", "--model", "--prompts", "--output", "--parallel", "--port", "--quiet",
+    "--sample", "--timeout", "--turns", "--verbose", "--yes",
+}  # fmt: skip
+
+
+def options() -> list[Any]:
+    """The options of all commands."""
+
+    def below(command: Any) -> list[Any]:
+        names = command.list_commands(None) if hasattr(command, "list_commands") else []
+        inner = (below(command.get_command(None, name)) for name in names)
+        own = [each for each in command.params if each.param_type_name == "option"]
+        return [*own, *(each for found in inner for each in found)]
+
+    return below(typer.main.get_command(app))
+
+
 def test_an_option_means_the_same_everywhere() -> None:
-    """Where commands share an option, they share its letter too."""
-    root = typer.main.get_command(app)
+    """Where commands share an option, they share its letter and its words too."""
     letters: dict[str, set[str]] = {}
-
-    def gather(command: Any) -> None:
-        for parameter in command.params:
-            longs = [word for word in parameter.opts if word.startswith("--")]
-            shorts = {word for word in parameter.opts if not word.startswith("--")}
-            if longs and parameter.param_type_name == "option" and shorts:
-                letters.setdefault(longs[0], set()).update(shorts)
-        for name in command.list_commands(None) if hasattr(command, "list_commands") else []:
-            gather(command.get_command(None, name))
-
-    gather(root)
+    words: dict[str, set[str]] = {}
+    for option in options():
+        (name,) = (word for word in option.opts if word.startswith("--"))
+        shorts = {word for word in option.opts if not word.startswith("--")}
+        if shorts:
+            letters.setdefault(name, set()).update(shorts)
+        if name not in OWN_WORDS:
+            words.setdefault(name, set()).add(option.help)
     assert all(len(shorts) == 1 for shorts in letters.values()), letters
+    assert not {name: said for name, said in words.items() if len(said) > 1}
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

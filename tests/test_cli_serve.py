@@ -18,6 +18,7 @@ import httpx
 import mcp
 import pytest
 
+from azent.cli.listening import announce, warn_if_open
 from azent.serve import Options, listen
 from tests.asking import PATHS, USER, WEATHER, called
 from tests.scripted_ollama import ScriptedOllama
@@ -88,6 +89,29 @@ def test_a_token_from_a_file_or_the_environment(tmp_path: Path) -> None:
     with running("serve", "-m", "m", "--port", "0", AZENT_TOKEN="from the file") as (url, _):
         assert httpx.get(f"{url}/v1/models").status_code == 401
         assert httpx.get(f"{url}/v1/models", headers=bearing).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "shown", "warned"),
+    [("127.0.0.1", "http://127.0.0.1:8000", False), ("::1", "http://[::1]:8000", False),
+     ("0.0.0.0", "http://0.0.0.0:8000", True), ("::", "http://[::]:8000", True)],
+)  # fmt: skip
+def test_where_it_is_and_who_may_come_in_is_said(
+    host: str, shown: str, warned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    announce("f", "/mcp", Options(host=host), 8000)
+    warn_if_open(Options(host=host))
+    warn_if_open(Options(host=host, token="hush"))
+    first, *more = capsys.readouterr().err.splitlines()
+    assert first == f"serving f at {shown}/mcp (Ctrl-C ends it)"
+    assert len(more) == warned
+
+
+@pytest.mark.parametrize("command", [["serve", "-m", "m"], ["mcp", "-t", TOOLS]])
+def test_a_server_that_is_open_to_all_says_so(command: list[str]) -> None:
+    with running(*command, "--host", "0.0.0.0", "--port", "0") as (_, process):
+        assert process.stderr is not None
+        assert any("anyone who reaches this address" in line for line in process.stderr)
 
 
 def test_it_ends_when_it_is_told_to() -> None:

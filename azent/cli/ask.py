@@ -52,7 +52,7 @@ def command(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     show_prompt: options.ShowPrompt = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: options.AsJson = False,
     as_jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Print each event, as one line of JSON.")
     ] = False,

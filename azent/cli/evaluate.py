@@ -49,7 +49,7 @@ def command(
     native: Annotated[
         bool, typer.Option("--native", help="Compare with the server's own tool calling.")
     ] = False,
-    tools: options.ToolFiles = None,
+    tools: options.Tools = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -59,10 +59,7 @@ def command(
             metavar="FILE",
         ),
     ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(min=1, help="Take this many cases of each category.", metavar="NUMBER"),
-    ] = None,
+    sample: options.Sample = None,
     jobs: options.Jobs = 1,
     part: Annotated[
         str, typer.Option(help="dev, final (those set aside), or all of the cases.", metavar="PART")
@@ -77,11 +74,9 @@ def command(
         float | None,
         typer.Option(min=0, max=1, help="Fail if any mean is lower, for CI.", metavar="SHARE"),
     ] = None,
-    cache: Annotated[
-        str | None, typer.Option(help="Keep replies in this file.", metavar="FILE")
-    ] = None,
+    cache: options.Cache = None,
     num_ctx: options.NumCtx = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how often models are right; compare prompt sets, models and native tool calling."""
     from azent import evaluate

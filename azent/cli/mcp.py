@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from azent.cli import options
 from azent.cli.build import functions_from, need
+from azent.cli.listening import announce, token_from, warn_if_open
 from azent.cli.polite import polite, say
-from azent.cli.serve import token_from
 from azent.cli.streams import answers
 from azent.cli.together import check_of_use
+
+if TYPE_CHECKING:
+    from azent.serve import Options
+    from azent.toolbox import Toolbox
 
 EXAMPLES = """Examples:
   azent mcp --tools examples/weather.py
@@ -21,15 +25,7 @@ EXAMPLES = """Examples:
 
 @polite
 def command(
-    tools: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tools",
-            "-t",
-            help="A file, a module, or file.py:function. Repeatable.",
-            metavar="SOURCE",
-        ),
-    ] = None,
+    tools: options.Tools = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -40,49 +36,46 @@ def command(
         str | None,
         typer.Option(help="The address to listen on.", show_default="127.0.0.1", metavar="HOST"),
     ] = None,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(help="A file with the token that clients must bear.", metavar="FILE"),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A further name of this server. Repeatable.", metavar="NAME"),
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(help="Web pages that may ask, by origin. Repeatable.", metavar="ORIGIN"),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what needs a consent.")] = False,
+    token_file: options.TokenFile = None,
+    allow_host: options.AllowHost = None,
+    allow_origin: options.AllowOrigin = None,
+    yes: options.Yes = False,
 ) -> None:
     """Serve functions to clients of MCP, over standard input and output or over HTTP."""
     need("mcp", "mcp")
-    from azent.mcp import http_app, serve_stdio
+    from azent.mcp import serve_stdio
     from azent.toolbox import Toolbox
 
     toolbox = Toolbox(functions_from(tools, none=False))
-    of_http = {
-        "host": host,
-        "token_file": token_file,
-        "allow_host": allow_host or None,
-        "allow_origin": allow_origin or None,
-    }
     if port is None:
+        of_http = {
+            "host": host,
+            "token_file": token_file,
+            "allow_host": allow_host or None,
+            "allow_origin": allow_origin or None,
+        }
         check_of_use(of_http, "HTTP", "serve over it: --port 8000")
         say(f"serving {', '.join(toolbox.specs)} over standard input and output")
         serve_stdio(toolbox, allow_all=yes, output=answers().buffer)
         return
-    from azent.serve import Guard, Options, listen, run_app
+    from azent.serve import Options
 
-    host = host or "127.0.0.1"
-    options = Options(
-        host=host,
+    serving = Options(
+        host=host or "127.0.0.1",
         port=port,
         hosts=tuple(allow_host or ()),
         origins=tuple(allow_origin or ()),
         token=token_from(token_file),
     )
-    with listen(options) as listener:
-        place = listener.getsockname()[1]
-        say(f"serving {', '.join(toolbox.specs)} at http://{host}:{place}/mcp (Ctrl-C ends it)")
-        app = Guard(http_app(toolbox, allow_all=yes, guarded=True), options)
-        run_app(app, options, listener)
+    _serve_http(toolbox, serving, allow_all=yes)
+
+
+def _serve_http(toolbox: Toolbox, serving: Options, *, allow_all: bool) -> None:
+    from azent.mcp import http_app
+    from azent.serve import Guard, listen, run_app
+
+    with listen(serving) as listener:
+        announce(", ".join(toolbox.specs), "/mcp", serving, listener.getsockname()[1])
+        warn_if_open(serving)
+        app = Guard(http_app(toolbox, allow_all=allow_all, guarded=True), serving)
+        run_app(app, serving, listener)

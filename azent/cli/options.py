@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,10 +12,6 @@ Tools = Annotated[
     typer.Option(
         "--tools", "-t", help="A file, a module, or file.py:function. Repeatable.", metavar="SOURCE"
     ),
-]
-ToolFiles = Annotated[
-    list[str] | None,
-    typer.Option("--tools", "-t", help="A file of tools. Repeatable.", metavar="SOURCE"),
 ]
 Model = Annotated[
     str | None,
@@ -53,6 +50,10 @@ Timeout = Annotated[
 NumCtx = Annotated[
     int | None, typer.Option(min=256, help="The context, in tokens.", metavar="TOKENS")
 ]
+Sample = Annotated[
+    int | None,
+    typer.Option(min=1, help="At most so many cases of each category.", metavar="NUMBER"),
+]
 Jobs = Annotated[
     int,
     typer.Option(
@@ -85,4 +86,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Host = Annotated[
     str | None,
     typer.Option(help="The server; else OLLAMA_HOST, else this machine.", metavar="HOST"),
+]
+
+# ---- of what listens -----------------------------------------------------------------------------
+
+TokenFile = Annotated[
+    Path | None, typer.Option(help="A file with the token that clients must bear.", metavar="FILE")
+]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(help="A further name of this server. Repeatable.", metavar="NAME"),
+]
+AllowOrigin = Annotated[
+    list[str] | None,
+    typer.Option(help="Web pages that may ask, by origin. Repeatable.", metavar="ORIGIN"),
 ]

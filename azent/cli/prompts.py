@@ -30,7 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 Name = Annotated[str, typer.Argument(help="A prompt set, by name or folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOVES = ("decide", "answer")
 BROKEN = PromptError.exit_code
 
@@ -42,7 +41,7 @@ def list_sets(
         str | None,
         typer.Option("--model", "-m", help="Mark the set that this model gets.", metavar="MODEL"),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the prompt sets there are, and where they stand."""
     taken = _taken(model or "")
@@ -137,23 +136,19 @@ def diff_sets(first: Name, second: Name) -> None:
 @polite
 def render(
     question: Annotated[str, typer.Argument(help="The question.")] = "What is (2 + 3) * 4?",
-    prompts: Annotated[
-        str | None, typer.Option("--prompts", "-p", help="A prompt set.", metavar="SET")
-    ] = None,
-    tools: options.ToolFiles = None,
+    prompts: options.Prompts = None,
+    tools: options.Tools = None,
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help="The model that would be asked.", metavar="MODEL"),
     ] = None,
-    system: Annotated[str | None, typer.Option(help="System text.", metavar="TEXT")] = None,
-    choice: Annotated[
-        str | None, typer.Option(help="auto, none, required, or a tool.", metavar="CHOICE")
-    ] = None,
+    system: options.System = None,
+    choice: options.Choice = None,
     move: Annotated[
         str, typer.Option(help="decide (the first request), or answer.", metavar="MOVE")
     ] = "decide",
     exact: Annotated[bool, typer.Option("--exact", help="Let the server count tokens.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print exactly what the model would get, and how many tokens that is."""
     if move not in MOVES:

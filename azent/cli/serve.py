@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from azent.cli import options
 from azent.cli.build import model_from, need, prompts_from, settings_from
+from azent.cli.listening import address_of, announce, token_from, warn_if_open
 from azent.cli.polite import polite, say
-from azent.errors import SettingsError, UsageError
-from azent.wording import reason_of
+from azent.errors import UsageError
 
 if TYPE_CHECKING:
     from azent.models import Model
-    from azent.serve import Options
 
 EXAMPLES = """Examples:
   azent serve --model qwen2.5-coder:1.5b --port 11435
@@ -36,24 +35,10 @@ def command(
     host: Annotated[
         str, typer.Option(help="The address to listen on.", metavar="HOST")
     ] = "127.0.0.1",
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="A file with the token that clients must bear.", show_default=False, metavar="FILE"
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A further name of this server. Repeatable.", metavar="NAME"),
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(help="Web pages that may ask, by origin. Repeatable.", metavar="ORIGIN"),
-    ] = None,
-    prompts: Annotated[
-        str | None,
-        typer.Option("--prompts", "-p", help="A prompt set, by name or folder.", metavar="SET"),
-    ] = None,
+    token_file: options.TokenFile = None,
+    allow_host: options.AllowHost = None,
+    allow_origin: options.AllowOrigin = None,
+    prompts: options.Prompts = None,
     parallel: Annotated[
         int, typer.Option(min=1, help="The most requests at work at once.", metavar="NUMBER")
     ] = 32,
@@ -67,9 +52,7 @@ def command(
         float | None,
         typer.Option(min=0.1, help="The most seconds for a reply with tools.", metavar="SECONDS"),
     ] = None,
-    num_ctx: Annotated[
-        int | None, typer.Option(min=256, help="The context, in tokens.", metavar="TOKENS")
-    ] = None,
+    num_ctx: options.NumCtx = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each request.")] = False,
 ) -> None:
     """Serve models to clients of OpenAI's and Ollama's protocols, with tools for all of them."""
@@ -79,7 +62,7 @@ def command(
     values = settings_from({"num_ctx": num_ctx, "prompts": prompts})
     given = {name: value.value for name, value in values.items()}
     models = _models(model or [given["model"]], given)
-    options = Options(
+    serving = Options(
         host=host,
         port=port,
         hosts=tuple(allow_host or ()),
@@ -92,9 +75,12 @@ def command(
         prompts=given["prompts"],
         verbose=verbose,
     )
-    with listen(options) as listener:
-        _announce(options, models, listener.getsockname()[1])
-        run(models, options, listener)
+    with listen(serving) as listener:
+        port = listener.getsockname()[1]
+        announce(", ".join(models), "", serving, port)
+        say(f"  OpenAI's clients: base_url {address_of(serving, port)}/v1")
+        warn_if_open(serving)
+        run(models, serving, listener)
 
 
 def _models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> dict[str, Model]:
@@ -106,26 +92,3 @@ def _models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> dict[s
     for name in named:
         prompts_from(given["prompts"], name)
     return named
-
-
-def token_from(file: Path | None) -> str | None:
-    """The token of a file, else the environment's. Raises SettingsError for an empty one."""
-    from azent.settings import server_token
-
-    if file is None:
-        return server_token()
-    try:
-        token = file.read_text("utf-8-sig").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the token in {file} cannot be read: {reason_of(error)}") from error
-    if not token:
-        raise SettingsError(f"{file} is empty", "Put the token into it, on one line.")
-    return token
-
-
-def _announce(options: Options, models: dict[str, Model], port: int) -> None:
-    where = f"[{options.host}]" if ":" in options.host else options.host
-    say(f"serving {', '.join(models)} at http://{where}:{port} (Ctrl-C ends it)")
-    say(f"  OpenAI's clients: base_url http://{where}:{port}/v1")
-    if not options.is_local and options.token is None:
-        say("! anyone who reaches this address may ask; --token-file keeps it to those you know")

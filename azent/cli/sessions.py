@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from azent.cli import options
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_wrapped
@@ -34,12 +35,11 @@ StoreFile = Annotated[
         "--store", help="The file of conversations.", show_default="the user's own", metavar="FILE"
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list", short_help="List the conversations.")
 @polite
-def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
+def list_sessions(store: StoreFile = None, as_json: options.AsJson = False) -> None:
     """List the conversations, the one that was last used first."""
     listed = opened(store).sessions()
     if as_json:
@@ -58,7 +58,7 @@ def list_sessions(store: StoreFile = None, as_json: AsJson = False) -> None:
 
 @app.command("show", short_help="Show a conversation.")
 @polite
-def show_session(name: Name, store: StoreFile = None, as_json: AsJson = False) -> None:
+def show_session(name: Name, store: StoreFile = None, as_json: options.AsJson = False) -> None:
     """Show a conversation: questions, calls, results and answers."""
     from azent.decide import chat_of
 

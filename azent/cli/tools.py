@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from azent.cli import options
 from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_wrapped
@@ -19,13 +20,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 Source = Annotated[str, typer.Argument(help="A file, a module, or file.py:function.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FAULTY = 1  # exit code of `check` where there is something to mend, and of a call that failed
 
 
 @app.command("list", short_help="List the functions of a file.")
 @polite
-def list_tools(source: Source, as_json: AsJson = False) -> None:
+def list_tools(source: Source, as_json: options.AsJson = False) -> None:
     """List the functions of a file, each with the first line that a model reads of it."""
     from azent.cli.show import tool_lines
 
@@ -65,7 +65,7 @@ def show_tools(
 def check_tools(
     source: Source,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Look for what small models will stumble over. Exits with 1 where there is an error."""
     from dataclasses import asdict
@@ -94,7 +94,7 @@ def call_tool(
     source: Source,
     name: Annotated[str, typer.Argument(help="The function.")],
     tool_input: Annotated[str, typer.Argument(help="Its input, as a JSON object.")] = "{}",
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run one function with JSON input, checked as a model's would be."""
     from azent.messages import Call

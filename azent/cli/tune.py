@@ -49,7 +49,7 @@ def command(
             help="A file of cases, of BFCL's, bfcl, or bfcl:CATEGORY. Repeatable.", metavar="SOURCE"
         ),
     ],
-    tools: options.ToolFiles = None,
+    tools: options.Tools = None,
     prompts: Annotated[
         list[str] | None,
         typer.Option(
@@ -101,7 +101,7 @@ def command(
 
     values = settings_from({"model": model, "num_ctx": num_ctx, "reply_cache": cache})
     opened = model_from({key: value.value for key, value in values.items()}, quiet)
-    name = name or f"tuned-{_slug(opened.name)}"
+    name = f"tuned-{_slug(opened.name)}" if name is None else name
     folder = _folder(name, prompts, force)
     halves = tune.halves(cases, functions_from(tools, none=not tools), sample=sample)
     bases = _bases(prompts, opened, name)

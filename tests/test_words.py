@@ -352,6 +352,14 @@ def test_codes_say_nothing_that_their_words_do_not() -> None:
     assert not says_nothing_else({"amount": 100, "from": "EUR", "to": "CHF"}, asked)
 
 
+def test_choices_need_not_be_said_by_their_names() -> None:
+    sizes = {"type": "string", "enum": ["small", "large"]}
+    properties = {"one": sizes, "many": {"type": "array", "items": sizes}, "free": {}}
+    order = {"properties": properties, "required": list(properties)}
+    assert grounded({"one": "large", "many": ["small"]}, order, "the biggest, please")
+    assert not grounded({"free": "large"}, order, "the biggest, please")
+
+
 def test_what_is_known_of_a_place_need_not_be_said() -> None:
     properties = {"city": {"type": "string"}, "state": {"type": "string"}}
     place = {"properties": properties, "required": ["city", "state"]}

@@ -43,7 +43,13 @@ def _is_given(value: Any, schema: Any) -> bool:
     """Does the schema itself give the value?"""
     if not isinstance(schema, Mapping):
         return False
-    return "enum" in schema or schema.get("type") == "boolean" or _is_default(value, schema)
+    return _is_choice(schema) or schema.get("type") == "boolean" or _is_default(value, schema)
+
+
+def _is_choice(schema: Mapping[str, Any]) -> bool:
+    """Is it one of some values, or a list of them?"""
+    items = schema.get("items")
+    return "enum" in schema or (isinstance(items, Mapping) and "enum" in items)
 
 
 def _is_default(value: Any, schema: Mapping[str, Any]) -> bool:

@@ -171,6 +171,11 @@ def test_how_many_calls(question: str, least: int, most: int) -> None:
         ("salt and pepper and oil and vinegar", 2),
         ("three kinds of salt and pepper and oil", 1),
         ("salt and also pepper", 2),
+        # What stands in quotes is a value, unless everything does.
+        ("the film 'Salt and also Pepper and Oil'", 1),
+        ('"salt and also pepper"', 2),
+        ("it's salt and he's also 5'11\" and pepper", 2),
+        ('a 11" pan and also a 12" pot', 2),
     ],
 )
 def test_a_strict_count_wants_a_strong_word_or_one_more(question: str, least: int) -> None:

@@ -17,6 +17,9 @@ STRONG = re.compile(
     r"|third|secondly|thirdly|lastly|moreover|furthermore|each)\b",
     re.IGNORECASE,
 )
+# Words in quotes are a value: what they join are no things to do.
+QUOTED = re.compile(r"(?<!\w)\"[^\"\n]*\"(?!\w)|(?<!\w)'[^'\n]*'(?!\w)|“[^”\n]*”")
+WHOLLY_QUOTED = re.compile(r"[\"'“](.*)[\"'”]", re.DOTALL)
 ORDINALS = {
     "second": 2,
     "secondly": 2,
@@ -38,6 +41,7 @@ class Wanted:
 
 def is_sure(question: str) -> bool:
     """Do the joining words, three or two and a strong one, leave no doubt of several things?"""
+    question = _without_quotes(question)
     found = len(JOINING.findall(question))
     return found > 2 or (found == 2 and bool(STRONG.search(question)))
 
@@ -55,6 +59,7 @@ def wanted(
     Where it is `strict`, they have to leave no doubt. Then at least as many as there are functions
     with a score of `mentioned` times the best one, and as the highest ordinal says.
     """
+    question = _without_quotes(question)
     found = len(JOINING.findall(question))
     if found < joins or (strict and not is_sure(question)):
         return Wanted(1, MOST if found else 1)
@@ -63,3 +68,8 @@ def wanted(
     said = max((ORDINALS.get(word, 1) for word in re.findall(r"\w+", question.lower())), default=1)
     least = max(2, near, said)
     return Wanted(least, max(MOST, least))
+
+
+def _without_quotes(question: str) -> str:
+    whole = WHOLLY_QUOTED.fullmatch(question.strip())
+    return QUOTED.sub(" ", whole.group(1) if whole else question)

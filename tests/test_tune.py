@@ -369,6 +369,11 @@ def test_without_sets_named_all_of_a_language_are_begun_with(server: ScriptedOll
     assert found.stderr == "using the prompt set in prompts/here\n"
 
 
+def test_the_model_is_told_by_the_address_that_was_given(server: ScriptedOllama) -> None:
+    words = ["ollama:scripted", "--cases", "cases.jsonl", "-p", "default", "--budget", 8]
+    assert "`azent ask -m ollama:scripted` takes it from here on" in run("tune", *words).stdout
+
+
 def test_another_set_that_suits_the_model_is_told(server: ScriptedOllama) -> None:
     write_set(Path("prompts/first"), 'models = ["*"]')
     found = tune_it("--budget", 8)
@@ -381,6 +386,7 @@ def test_another_set_that_suits_the_model_is_told(server: ScriptedOllama) -> Non
         (["--name", "kept"], 2, "prompts/kept is there already"),
         (["--name", "small"], 2, "a set of the name 'small' is in"),
         (["--name", "a/b"], 2, "'a/b' is no name for a set"),
+        (["--name", ""], 2, "'' is no name for a set"),
         (["--name", "kept", "--force", "-p", "kept"], 2, "to be written, and to be begun with"),
         (["--budget", "3"], 2, "a budget of 3 is too small"),
         (["-p", "nonsense"], 8, "no prompt set 'nonsense'"),

@@ -24,6 +24,7 @@ from azent.models.openai import OpenAI
 from azent.models.profiles import profiles_from_json
 from azent.serve import Options
 from azent.serve.app import app
+from azent.tune import Halves, tune, write
 
 
 def add(a: int, b: int) -> int:
@@ -264,11 +265,19 @@ def batch(**given: Any) -> Any:
     return run_batch(**{**asked, **given})
 
 
+def tuned(**given: Any) -> Any:
+    several = [evaluate.Case(str(n), "Hello", (), lambda calls, text: "") for n in range(8)]
+    search = {"model": "m", "halves": Halves(tuple(several[:4]), tuple(several[4:]))}
+    return tune(**{**search, **given})
+
+
 @pytest.mark.parametrize(
     ("use", "arguments"),
     [
+        (tuned, ["model", "halves", "bases", "budget", "seed", "file", "jobs", "watch"]),
+        (lambda folder: write(None, folder, None), ["folder"]),  # type: ignore[arg-type]  # unused
         (batch, ["questions", "answers", "agents", "parallel", "most", "patience", "approve"]),
-        (batch, ["watch"]),
+        (batch, ["watch", "tries"]),
         (lambda agent: batch(agents=[agent]), ["agent"]),
         (evaluate.read_cases, ["file"]),
         (evaluate.read_outcomes, ["file"]),

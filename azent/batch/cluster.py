@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
+from azent.arguments import whole
 from azent.batch.lane import AskOne, Lane, asking
 from azent.batch.pace import Pace
 from azent.errors import ModelUnreachable, UsageError
@@ -34,6 +35,7 @@ def cluster_lane(client: Client, make_agent: MakeAgent, *, parallel: int | None 
     """
     import cloudpickle
 
+    wanted = None if parallel is None else whole("parallel", parallel, 1)
     check_sendable(cloudpickle.dumps, make_agent().toolbox)
     try:
         payload = cloudpickle.dumps(make_agent)
@@ -44,7 +46,7 @@ def cluster_lane(client: Client, make_agent: MakeAgent, *, parallel: int | None 
     if not threads:
         raise UsageError("the Dask cluster has no workers", "Start some: dask worker ADDRESS.")
     place = str(client.scheduler.address) if client.scheduler else "?"
-    limit = parallel or AHEAD * threads
+    limit = wanted or AHEAD * threads
     return Lane(f"the cluster at {place}", _Cluster(client, payload, place), Pace(limit, limit))
 
 

@@ -75,7 +75,7 @@ def run_batch(
     questions, answers = place("questions", questions), place("answers", answers)
     if questions.resolve() == answers.resolve():
         raise UsageError("questions and answers are the same file", "Name another for the answers.")
-    patience = seconds("patience", patience)
+    patience, tries = seconds("patience", patience), whole("tries", tries, 1)
     called("watch", watch, "from a Progress and what was said to nothing")
     asker(approve)  # what cannot be asked is told now, not at the first call
     lanes = _lanes([agents] if isinstance(agents, Agent) else agents, parallel, most, approve)

@@ -85,7 +85,9 @@ def command(
             min=1, help="At most so many cases of each category, in each half.", metavar="NUMBER"
         ),
     ] = SAMPLE,
-    seed: Annotated[int, typer.Option(help="What chance is drawn from.", metavar="NUMBER")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="What chance is drawn from.", metavar="NUMBER")
+    ] = 0,
     jobs: options.Jobs = 1,
     cache: options.Cache = None,
     num_ctx: options.NumCtx = None,
@@ -98,6 +100,7 @@ def command(
     that was to be beaten. Begun again, the same command goes on where it ended.
     """
     from azent import tune
+    from azent.config import masked
 
     values = settings_from({"model": model, "num_ctx": num_ctx, "reply_cache": cache})
     opened = model_from({key: value.value for key, value in values.items()}, quiet)
@@ -112,7 +115,7 @@ def command(
         )
     about = tune.About(name, date.today().isoformat(), _typed())
     written = tune.write(tuned, folder, about, force=force)
-    show(tuned, about, written, as_json)
+    show(tuned, about, written, masked("host", model), as_json)
 
 
 def _slug(model: str) -> str:

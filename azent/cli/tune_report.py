@@ -116,8 +116,11 @@ def _clock(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
 
 
-def show(tuned: Tuned, about: About, written: PromptSet, as_json: bool) -> None:
-    """Show what was found, how it did on the cases set aside, and where the new set is."""
+def show(tuned: Tuned, about: About, written: PromptSet, address: str, as_json: bool) -> None:
+    """Show what was found, how it did on the cases set aside, and where the new set is.
+
+    `address` is how the model was named.
+    """
     from azent import prompt
     from azent.tune import evidence
 
@@ -137,11 +140,11 @@ def show(tuned: Tuned, about: About, written: PromptSet, as_json: bool) -> None:
         if verdict.comparison.difference <= 0:
             print_text(f"there it is no better than {tuned.start.prompts}: try more cases")
     print_text(f"wrote {written.folder}")
-    print_text(_use(tuned, taken, written))
+    print_text(_use(address, taken, written))
 
 
-def _use(tuned: Tuned, taken: PromptSet, written: PromptSet) -> str:
+def _use(address: str, taken: PromptSet, written: PromptSet) -> str:
     if taken.name == written.name:
-        return f"`azent ask -m {tuned.model}` takes it from here on"
-    told = f"{taken.name} suits {tuned.model} too and comes first"
+        return f"`azent ask -m {address}` takes it from here on"
+    told = f"{taken.name} suits {address} too and comes first"
     return f"{told}: take the new one with -p {written.name}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
+from azent.arguments import called, many, place, whole
 from azent.errors import ModelRefused, UsageError
 from azent.evaluate import (
     Arm,
@@ -95,7 +96,7 @@ def tune(
     *,
     budget: int = BUDGET,
     seed: int = 0,
-    file: Path | None = None,
+    file: str | Path | None = None,
     jobs: int = 1,
     watch: Watch = nobody,
 ) -> Tuned:
@@ -106,11 +107,13 @@ def tune(
     judgement comes on top. Outcomes are kept in the file, and those kept before are not asked
     again. `watch` is told after each outcome how far it is, and how many were asked by now.
     Raises CasesError for too few cases or a file that cannot be used, UsageError for a budget that
-    is too small, and ModelError's kinds when the model's server is gone.
+    is too small or what makes no sense, and ModelError's kinds when the model's server is gone.
     """
-    opened = open_model(model)
-    bases = bases or bases_for(opened.name)
-    _check(halves, bases, budget)
+    opened, file = open_model(model), None if file is None else place("file", file)
+    seed, jobs = whole("seed", seed, 0), whole("jobs", jobs, 1)
+    called("watch", watch, "from how far it is, and a number, to nothing")
+    bases = tuple(many("bases", bases, "[azent.prompt.load(name), ...]")) or bases_for(opened.name)
+    _check(halves, bases, whole("budget", budget, 1))
     digest = _digest(opened)
     to_search, aside = (_stamped(each, opened, digest) for each in (halves.search, halves.aside))
     with asked_once(opened, digest, file) as once:
@@ -121,6 +124,10 @@ def tune(
 
 
 def _check(halves: Halves, bases: Sequence[PromptSet], budget: int) -> None:
+    if not isinstance(halves, Halves):
+        raise UsageError(f"halves is {halves!r}", "Give those that azent.tune.halves returns.")
+    if strange := [each for each in bases if not isinstance(each, PromptSet)]:
+        raise UsageError(f"{strange[0]!r} is no prompt set", "Give azent.prompt.load(name).")
     check_halves(halves)
     if len({each.name for each in bases}) < len(bases):
         raise UsageError("two of the prompt sets have one name", "Rename the folder of one.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from azent.arguments import place
 from azent.errors import PromptError, UsageError
 from azent.prompt import PromptSet, files_of, read
 from azent.prompt.sets import BLANKS
@@ -27,11 +28,12 @@ def check_free(folder: Path, *, force: bool = False) -> None:
         raise UsageError(f"{folder} is there already", hint)
 
 
-def write(tuned: Tuned, folder: Path, about: About, *, force: bool = False) -> PromptSet:
+def write(tuned: Tuned, folder: str | Path, about: About, *, force: bool = False) -> PromptSet:
     """Write the winner into a folder, with the evidence, and read it back.
 
     Raises UsageError where something is there already, PromptError where it cannot be written.
     """
+    folder = place("folder", folder)
     check_free(folder, force=force)
     files = files_of(tuned_set(tuned, about), remark(tuned, about))
     evident = json.dumps(evidence(tuned, about), ensure_ascii=False, indent=2) + "\n"

@@ -20,7 +20,7 @@ from mcp import types
 from starlette.types import ASGIApp
 
 import azent
-from azent.errors import AzentError
+from azent.errors import AzentError, ToolServerError
 from azent.mcp import Connection, connect, http_app
 from azent.mcp.server import mcp_server
 from azent.messages import Call, Result
@@ -218,3 +218,29 @@ def test_a_server_that_does_not_start_is_an_error_in_words(address: str) -> None
     with pytest.raises(AzentError) as caught, connect(address):
         pass
     assert caught.value.hint
+
+
+LISTLESS = """
+import asyncio, os, sys
+from mcp import stdio_server
+from mcp.server.lowlevel import Server
+
+async def main():
+    server = Server("listless")
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+open(sys.argv[1], "w").write(str(os.getpid()))
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="looks for the process by a signal")
+def test_a_server_whose_tools_cannot_be_had_is_ended(tmp_path: Path) -> None:
+    script, file = tmp_path / "listless.py", tmp_path / "pid"
+    script.write_text(LISTLESS, "utf-8")
+    command = shlex.join([sys.executable, str(script), str(file)])
+    with pytest.raises(ToolServerError, match="lists no tools"), connect(command):
+        pass
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(file.read_text()), 0)

@@ -39,6 +39,7 @@ def tool(name: str, **schema: Any) -> types.Tool:
 
 IMAGE = types.ImageContent(data="aGVsbG8=", mime_type="image/png")
 LINK = types.ResourceLink(name="file", uri="file:///x")
+DATA = types.BlobResourceContents(uri="file:///y", blob="aGVsbG8=")
 FILE = types.TextResourceContents(uri="file:///x", text="in it")
 BLOCKS: list[tuple[list[Any], Any, str]] = [
     ([types.TextContent(text="one"), types.TextContent(text="two")], None, "one\ntwo"),
@@ -46,6 +47,7 @@ BLOCKS: list[tuple[list[Any], Any, str]] = [
     ([IMAGE], None, "(image of image/png, 6 bytes)"),
     ([LINK], None, "(file: file:///x)"),
     ([types.EmbeddedResource(resource=FILE)], None, "in it"),
+    ([types.EmbeddedResource(resource=DATA)], None, "(a file: file:///y)"),
 ]
 
 

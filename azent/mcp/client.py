@@ -111,7 +111,14 @@ class Connection:
 
     async def _open(self) -> None:
         self._session = await _Session.opened(self._target, self.address, self._timeout)
-        client = self._session.client
+        try:
+            await self._look_at(self._session.client)
+        except BaseException:
+            await self._close()  # nobody will leave what was not entered
+            raise
+
+    async def _look_at(self, client: mcp.Client) -> None:
+        """What a server calls itself, and its tools."""
         own = client.server_info.name if client.server_info else ""
         self.name = self.name or _identifier(own or Path(self.address.split()[0]).stem)
         self.tools = tuple(filter(None, map(self._tool, await _listed(client, self.address))))
@@ -239,7 +246,8 @@ async def _listed(client: mcp.Client, address: str) -> list[mcp.types.Tool]:
         try:
             page = await client.list_tools(cursor=cursor)
         except mcp.MCPError as error:
-            raise ToolServerError(f"the MCP server {address!r} lists no tools: {error}") from error
+            said = f"the MCP server {address!r} lists no tools: {error}"
+            raise ToolServerError(said, "Leave it out, or name one that has tools.") from error
         tools += page.tools
         cursor = page.next_cursor
         if not cursor:

@@ -23,11 +23,7 @@ def _part(block: types.ContentBlock) -> str:
     if isinstance(block, types.ResourceLink):
         return f"({block.name}: {block.uri})"
     if isinstance(block, types.EmbeddedResource):
-        resource = block.resource
-        text = getattr(resource, "text", None)
-        return (
-            text if isinstance(text, str) else f"(a file of {resource.mime_type}: {resource.uri})"
-        )
+        return _resource(block.resource)
     return f"({block.type} of {block.mime_type}, {len(block.data) * 3 // 4:,} bytes)"
 
 

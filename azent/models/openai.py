@@ -152,11 +152,6 @@ class OpenAI(Remote):
             "timeout": library.Timeout(silence, connect=limit.at_most(self.connect_timeout)),
         }
 
-    @property
-    def chat_url(self) -> str:
-        """Where the server takes chats."""
-        return f"{self.url}/chat/completions"
-
     def transport(self) -> dict[str, Any]:
         """Keywords for an HTTP client of the server: loopback needs no proxies."""
         return {

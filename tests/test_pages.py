@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,10 @@ import pytest
 
 from azent.cli.commands import LISTED
 from azent.errors import AzentError
+from azent.prompt import PromptSet, WordRules
+from azent.prompt.sets import BLANKS
+from azent.prompt.value import NO_SETTINGS
+from azent.tools import Options
 from scripts import picture
 from tests.scripted_ollama import NO_TOOL, ScriptedOllama
 
@@ -167,6 +171,20 @@ def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *DOCS.glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_part_of_a_prompt_set_is_on_its_page() -> None:
+    page = (DOCS / "prompts.md").read_text("utf-8")
+    words = [f"{name}.txt" for name in BLANKS]
+    words += [each.name for each in fields(PromptSet) if each.name not in (*NO_SETTINGS, "words")]
+    assert [word for word in words if f"`{word}`" not in page and f"`[[{word}]]`" not in page] == []
+    rules = [f"| `{each.name}` | `{json.dumps(each.default)}` |" for each in fields(WordRules)]
+    assert [rule for rule in rules if rule not in page] == []
+
+
+def test_every_option_of_a_tool_is_on_a_page() -> None:
+    page = (DOCS / "agents.md").read_text("utf-8")
+    assert [each.name for each in fields(Options) if f"`{each.name}`" not in page] == []
 
 
 def test_every_error_that_ends_a_command_is_in_the_readme() -> None:

@@ -240,6 +240,12 @@ def test_functions_that_are_spoken_of_count() -> None:
         ("2", "two smoking rooms", True),
         ("2", "ten smoking rooms", False),
         (90, "ninety dollars", True),
+        (3600, "the last hour", True),
+        (0, "it starts from rest", True),
+        # An article is one, and nothing else.
+        (1, "a product", True),
+        (100, "a product", False),
+        (0, "a product", False),
         (12, "compounded monthly", True),
         (4, "fewer than 5 ingredients", True),
         (6, "fewer than 4 ingredients", False),

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from azent.words.plain import content_words
-from azent.words.said import said, speak_alike, told
+from azent.words.said import ARTICLE, said, speak_alike, told
 
-# An article is no number, but before a time: "in an hour".
-ARTICLE = re.compile(
-    r"\b[ap]\.m\b|\ban? (?!(?:minute|hour|day|night|week|month|year)\b)", re.IGNORECASE
-)
 # What is known of a place once its name is: nobody says it.
 OF_A_PLACE = frozenset({"state", "province", "region", "country", "continent"})
 # Words of a switch's description that tell nothing of what it is for.

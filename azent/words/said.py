@@ -23,8 +23,13 @@ NUMBERS = {
     "hundred": 100, "thousand": 1000, "million": 1e6, "half": 0.5, "quarter": 0.25, "first": 1,
     "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7, "double": 2,
     "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2, "year": 1,
-    "day": 1, "month": 1, "daily": 365, "weekly": 52, "monthly": 12, "quarterly": 4,
+    "hour": 1, "day": 1, "month": 1, "rest": 0, "dropped": 0, "without": 0, "daily": 365,
+    "weekly": 52, "monthly": 12, "quarterly": 4,
 }  # fmt: skip
+# An article is no number, but before a time: "in an hour".
+ARTICLE = re.compile(
+    r"\b[ap]\.m\b|\ban? (?!(?:minute|hour|day|night|week|month|year)\b)", re.IGNORECASE
+)
 # A number may stand in another unit: percent, thousands, minutes, hours, months, days.
 FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
 # "Fewer than five" are four at most.
@@ -61,7 +66,11 @@ def _number_said(value: float, text: str) -> bool:
         wanted = abs(float(value))
     except OverflowError:  # a whole number of more digits than a float has room for
         return str(abs(value)) in FIGURE.findall(text)
-    products = (number * factor for number in _numbers(text) for factor in FACTORS)
+    if wanted == 1 and ARTICLE.search(text):
+        return True
+    products = (
+        number * factor for number in _numbers(ARTICLE.sub(" ", text)) for factor in FACTORS
+    )
     return any(
         abs(wanted - each) <= 1e-6 * max(1.0, abs(each)) for each in products if isfinite(each)
     )

@@ -27,7 +27,7 @@ from azent.messages import (
     Result,
     Specs,
 )
-from azent.prompt import PromptSet, examples, fill
+from azent.prompt import PromptSet, Text, blanks_of, examples, fill
 from azent.schema import render
 from azent.scope import is_first, listed, scope_of
 from azent.shrunk import results_cut, shortened, summary_of, turns_left_out
@@ -132,7 +132,7 @@ def _system(terms: Terms, move: Move) -> str:
     if not terms.specs:
         return terms.system
     name = "answering" if move == "answer" and "answering" in terms.prompts.texts else "system"
-    return fill(terms.prompts.texts[name], _blanks(terms))
+    return _filled(terms.prompts.texts[name], terms)
 
 
 def _earlier(log: Log, terms: Terms) -> str:
@@ -147,7 +147,7 @@ def _put(turn: Log, terms: Terms, move: Move) -> Log:
     text = terms.prompts.texts.get("question")
     if text is None or move == "answer" or not terms.specs:
         return turn
-    put = fill(text, _blanks(terms, question_of(turn)))
+    put = _filled(text, terms, question_of(turn))
     return tuple(replace(m, text=put) if isinstance(m, Question) else m for m in turn)
 
 
@@ -161,7 +161,7 @@ def _instruction(turn: Log, terms: Terms, move: Move) -> str:
     if not terms.specs or name not in texts:
         return ""
     asked = "\n".join(f"- {thing}" for thing in listed(turn))
-    return fill(texts[name], {**_blanks(terms, question_of(turn)), "asked": asked})
+    return _filled(texts[name], terms, question_of(turn), asked)
 
 
 def _text_of(turn: Log, move: Move) -> str:
@@ -171,13 +171,19 @@ def _text_of(turn: Log, move: Move) -> str:
     return move
 
 
-def _blanks(terms: Terms, question: str = "") -> dict[str, str]:
-    return {
-        "system": terms.system,
-        "functions": render(terms.specs, terms.prompts.functions),
-        "examples": _examples(terms),
-        "question": question,
+def _filled(text: Text, terms: Terms, question: str = "", asked: str = "") -> str:
+    """A text with its blanks filled; what it has no blank for, such as all functions, is not made.
+
+    `asked` are the separate things that are asked for, where the model has listed them.
+    """
+    makers: dict[str, Callable[[], str]] = {
+        "system": lambda: terms.system,
+        "functions": lambda: render(terms.specs, terms.prompts.functions),
+        "examples": lambda: _examples(terms),
+        "question": lambda: question,
+        "asked": lambda: asked,
     }
+    return fill(text, {name: makers[name]() for name in blanks_of(text) if name in makers})
 
 
 def _examples(terms: Terms) -> str:

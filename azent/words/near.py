@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -129,7 +129,9 @@ def _all(words: Words) -> list[str]:
 def _known(spec: Spec) -> _Known:
     name = str(spec["name"]).replace(".", " ")
     description = str(spec.get("description") or "")
-    return _known_by(name, description, " ".join(_texts(spec.get("parameters") or {})))
+    inputs: list[str] = []
+    _add_texts(spec.get("parameters") or {}, inputs)
+    return _known_by(name, description, " ".join(inputs))
 
 
 @lru_cache(maxsize=1024)
@@ -147,17 +149,18 @@ def _words(text: str) -> Words:
     return by_beginning(sorted(content_words(text)))
 
 
-def _texts(schema: Any) -> Iterator[str]:
-    """Names, descriptions and choices of all that a schema holds.
+def _add_texts(schema: Any, found: list[str]) -> None:
+    """Add the names, descriptions and choices of all that a schema holds.
 
-    A schema may be misshapen: that is told where it is rendered, not here.
+    A schema may be misshapen: that is told where it is rendered, not here. Into one list, because
+    each decision goes through all functions several times.
     """
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     for name, part in properties.items() if isinstance(properties, Mapping) else ():
-        yield str(name)
+        found.append(str(name))
         if isinstance(part, Mapping):
             choices = part.get("enum")
-            yield str(part.get("description") or "")
-            yield from map(str, choices if isinstance(choices, list | tuple) else ())
-            yield from _texts(part)
-            yield from _texts(part.get("items"))
+            found.append(str(part.get("description") or ""))
+            found += map(str, choices if isinstance(choices, list | tuple) else ())
+            _add_texts(part, found)
+            _add_texts(part.get("items"), found)

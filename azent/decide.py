@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from azent import prompt
 from azent.arguments import log_in, many, text, whole
 from azent.errors import UsageError
-from azent.messages import Answer, End, Log, Question, Reply, Request
+from azent.messages import Answer, Log, Question, Reply, Request
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
 from azent.request import Terms
-from azent.step import Ask, hear, next_step, options_for, reader_for
+from azent.step import Ask, Listening, hear, next_step, options_for
 from azent.tools import are_trusted, specs_of
 
 EXAMPLE = '[{"role": "user", "content": "..."}]'
@@ -96,15 +96,13 @@ def chat_of(log: Answer | Log) -> list[dict[str, str]]:
 
 
 def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
-    reader, raw, end = reader_for(ask, terms), "", End()
-    request = Request(ask.messages, ask.format, options=options_for(ask.move, terms))
-    for piece in model.stream(request):
-        if isinstance(piece, End):
-            end = piece
-            continue
-        raw += piece.text
-        reader.feed(piece.text)
-        for call in piece.calls:
-            reader.native(call)
-    reply = reader.close(end.done_reason)
-    return replace(reply, usage=end.usage, move=ask.move, raw=raw)
+    heard = Listening(ask, terms)
+    options = options_for(ask.move, terms)
+    pieces = model.stream(Request(ask.messages, ask.format, options=options))
+    for piece in pieces:
+        heard.take(piece)
+        if heard.over:
+            break
+    if isinstance(pieces, Generator):
+        pieces.close()  # closing it stops the model
+    return heard.close()

@@ -512,6 +512,19 @@ def test_a_call_that_goes_in_circles_is_stopped_and_not_run(events: Way, lap: st
     assert answer.warnings == ("the model went in circles, so its reply was stopped",)
 
 
+def test_a_decision_alone_is_stopped_in_circles_too() -> None:
+    def mean(numbers: list[float]) -> float:
+        """The mean of numbers."""
+        return sum(numbers)
+
+    taken: list[int] = []
+    head = '{"tools": [{"tool": "mean", "tool_input": {"numbers": [3, '
+    model = azent.Scripted(going_on(head, "0, ", taken), NONE)
+    reply = azent.select("The mean of 3 and some zeros?", [mean], model, prompts="default")
+    assert (reply.calls, len(model.heard)) == ((), 2)
+    assert len(taken) < ENDLESS / 2
+
+
 def test_calls_before_the_circle_run(events: Way) -> None:
     def now() -> str:
         """The time."""

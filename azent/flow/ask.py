@@ -26,11 +26,10 @@ from azent.messages import (
     Result,
     Thinking,
 )
-from azent.reply import Reader
-from azent.reply.circles import CALL_CHARS, WORD_CHARS, Circles
-from azent.step import Ask, early, hear, options_for, reader_for
+from azent.step import Ask, Listening, early, hear, options_for
 
-IDLE_SPACES = 400  # white space in a row after which a model will say no more
+IN_CIRCLES = "the model went in circles, so its reply was stopped"
+AT_LIMIT = "the reply was cut at the model's limit of tokens (num_predict)"
 
 
 def ask(turn: Turn, step: Ask) -> Moves:
@@ -55,64 +54,34 @@ def _told(heard: Log) -> Generator[Event, None, None]:
             yield CallFinished(by_id[message.id], message)
 
 
-class _Reading:
-    """A reply while it is being read."""
+class _Shown:
+    """A reply while it comes, and the events for whoever watches."""
 
     def __init__(self, turn: Turn, step: Ask) -> None:
-        self.reader = reader_for(step, turn.terms)
-        self.raw = ""
-        self.thoughts = ""
-        self.certain: list[Call] = []
-        self.end = End()
-        self.shows = step.shown
-        self.shown = False
-        self.circles = False
-        self._watch = Circles(WORD_CHARS if step.move in ("answer", "single") else CALL_CHARS)
-        self._watch_thoughts = Circles(WORD_CHARS)
-        self._spaces = 0
+        self.heard = Listening(step, turn.terms)
+        self._shows = step.shown
+        self._has_shown = False
 
-    def feed(self, piece: Delta) -> Generator[Event, None, None]:
+    def take(self, piece: Delta | End) -> Generator[Event, None, None]:
         """Take a piece; the events that it makes."""
-        self.raw += piece.text
-        self.thoughts += piece.thinking
-        self._spaces = 0 if piece.text.strip() else self._spaces + len(piece.text)
-        self.circles = self._watch.turn(self.raw) or self._watch_thoughts.turn(self.thoughts)
-        certain = self.reader.feed(piece.text)
-        if isinstance(self.reader, Reader):
-            self.certain += certain or ()
-            for call in piece.calls:
-                self.reader.native(call)
+        self.heard.take(piece)
+        if isinstance(piece, End):
+            return
         yield from self.words()
-        if thoughts := piece.thinking + self.reader.thoughts():
+        if thoughts := piece.thinking + self.heard.reader.thoughts():
             yield Thinking(thoughts)
 
     def words(self) -> Generator[Event, None, None]:
         """The words that can be shown by now."""
-        words = self.reader.words()
-        if words and self.shows:
-            self.shown = True
+        words = self.heard.reader.words()
+        if words and self._shows:
+            self._has_shown = True
             yield Chunk(words)
 
     @property
     def broken(self) -> bool:
         """Has it said something, and nobody has seen any of it?"""
-        return bool(self.raw or self.thoughts) and not self.shown
-
-    @property
-    def idles(self) -> bool:
-        return self._spaces > IDLE_SPACES
-
-    def close(self, step: Ask) -> Reply:
-        reply = self.reader.close(self.end.done_reason)
-        thinking = "\n".join(filter(None, (self.thoughts, reply.thinking)))
-        return replace(
-            reply,
-            thinking=thinking,
-            usage=self.end.usage,
-            move=step.move,
-            raw=self.raw,
-            done_reason=self.end.done_reason,
-        )
+        return bool(self.heard.raw or self.heard.thoughts) and not self._has_shown
 
 
 def reply_to(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
@@ -131,37 +100,31 @@ def _reply(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
     """The reply to a request; asked for again where it broke off before anyone saw any of it."""
     tries_left = turn.retries
     while True:
-        reading = _Reading(turn, step)
+        shown = _Shown(turn, step)
         try:
-            yield from _listen(turn, step, reading)
+            yield from _listen(turn, step, shown)
         except ReplyBroken as error:
-            if not (tries_left and reading.broken):
+            if not (tries_left and shown.broken):
                 raise
             tries_left -= 1
             yield turn.warn(f"{error}: asked again")
             continue
-        reply = reading.close(step)
-        yield from reading.words()
-        if reply.done_reason == "length" and not reading.circles:
-            yield turn.warn("the reply was cut at the model's limit of tokens (num_predict)")
+        reply = shown.heard.close()
+        yield from shown.words()
+        if reply.done_reason == "length":
+            yield turn.warn(IN_CIRCLES if shown.heard.in_circles else AT_LIMIT)
         return reply
 
 
-def _listen(turn: Turn, step: Ask, reading: _Reading) -> Moves:
+def _listen(turn: Turn, step: Ask, shown: _Shown) -> Moves:
     options = options_for(step.move, turn.terms)
     yield Open(Request(step.messages, step.format, turn.left(), options))
     while (piece := (yield from _pull(turn))) is not None:
-        if isinstance(piece, End):
-            reading.end = piece
-            continue
-        known = len(reading.certain)
-        yield from reading.feed(piece)
-        if len(reading.certain) > known:
-            yield from _begin_early(turn, reading.certain)
-        if reading.circles:
-            yield turn.warn("the model went in circles, so its reply was stopped")
-            reading.end = End("length")
-        if reading.idles or reading.circles:
+        known = len(shown.heard.certain)
+        yield from shown.take(piece)
+        if len(shown.heard.certain) > known:
+            yield from _begin_early(turn, shown.heard.certain)
+        if shown.heard.over:
             yield Close()
             return
 

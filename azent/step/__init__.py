@@ -21,6 +21,7 @@ The moves of a turn: *decide* asks for calls, *answer* for words, *single* for e
 from __future__ import annotations
 
 from azent.step.hear import early, hear, refuse, take, to_run
+from azent.step.listen import Listening
 from azent.step.next import Ask, Done, Run, Shrink, Step, answer_of, next_step, stop_reason
 from azent.step.read import options_for, reader_for
 from azent.step.resume import INTERRUPTED, asked, is_open, recovered, told_of
@@ -29,6 +30,7 @@ __all__ = [
     "INTERRUPTED",
     "Ask",
     "Done",
+    "Listening",
     "Run",
     "Shrink",
     "Step",

@@ -1,0 +1,76 @@
+"""Listening to a reply while it comes, whoever brings its pieces.
+
+A reply is over where its model says so, and where nothing more is to be expected of it: where it
+writes nothing but white space, or the same over and over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from azent.messages import Call, Delta, End, Reply
+from azent.reply import Reader
+from azent.reply.circles import CALL_CHARS, WORD_CHARS, Circles
+from azent.request import Terms
+from azent.step.next import Ask
+from azent.step.read import reader_for
+
+IDLE_SPACES = 400  # white space in a row after which a model will say no more
+
+
+class Listening:
+    """A reply to a request, as far as it has come.
+
+    `raw` is its text and `thoughts` the reasoning that the server told apart; `certain` are the
+    calls that nothing can unmake any more. `in_circles` says that it repeated itself and was ended.
+    """
+
+    def __init__(self, ask: Ask, terms: Terms) -> None:
+        self.reader = reader_for(ask, terms)
+        self.raw = ""
+        self.thoughts = ""
+        self.certain: list[Call] = []
+        self.in_circles = False
+        self._move = ask.move
+        self._end = End()
+        self._words = Circles(WORD_CHARS if ask.move in ("answer", "single") else CALL_CHARS)
+        self._thoughts = Circles(WORD_CHARS)
+        self._spaces = 0
+
+    def take(self, piece: Delta | End) -> None:
+        """Take a piece of the reply."""
+        if isinstance(piece, End):
+            self._end = piece
+            return
+        self.raw += piece.text
+        self.thoughts += piece.thinking
+        certain = self.reader.feed(piece.text)
+        if isinstance(self.reader, Reader):
+            self.certain += certain or ()
+            for call in piece.calls:
+                self.reader.native(call)
+        self._notice(piece)
+
+    def _notice(self, piece: Delta) -> None:
+        self._spaces = 0 if piece.text.strip() else self._spaces + len(piece.text)
+        if self._words.turn(self.raw) or self._thoughts.turn(self.thoughts):
+            self.in_circles = True
+            self._end = End("length")
+
+    @property
+    def over(self) -> bool:
+        """Is there nothing more to expect of it?"""
+        return self.in_circles or self._spaces > IDLE_SPACES
+
+    def close(self) -> Reply:
+        """The whole reply."""
+        reply = self.reader.close(self._end.done_reason)
+        thinking = "\n".join(filter(None, (self.thoughts, reply.thinking)))
+        return replace(
+            reply,
+            thinking=thinking,
+            usage=self._end.usage,
+            move=self._move,
+            raw=self.raw,
+            done_reason=self._end.done_reason,
+        )

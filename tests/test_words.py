@@ -231,6 +231,9 @@ def test_functions_that_are_spoken_of_count() -> None:
         ("2024-03-07", "on the 7th", True),
         ("03/04/2023", "some day in March", True),
         ("2024-03-07", "on the 8th of April", False),
+        ("2024-03-07 09:00:00", "It is 2024/02/21. Somebody of 25", False),
+        ("2024-03-07", "It is 2024/02/21. Somebody for tomorrow", True),
+        ("2024-03-07", "on 3/7/2024", True),
         # Initials.
         ("Los Angeles, CA", "a hotel in LA", True),
         ("San Francisco", "around SF", True),

@@ -71,6 +71,12 @@ MONTHS = (
 )  # fmt: skip
 TOKEN = re.compile(r"[a-z]+|[$€¥£₹]")
 DATE = re.compile(r"\b(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})\b")
+RELATIVE = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|now|next|coming|upcoming|last|past|this|week(?:end)?|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b",
+    re.IGNORECASE,
+)
+YEARS = 32  # a part of a date from here on is the year
 NUMBER = re.compile(r"\d+")
 CAPITALS = re.compile(r"\b[A-Z]{2,4}\b")
 
@@ -85,8 +91,8 @@ CODES = dict(_table(CURRENCIES + UNITS))
 
 
 def in_another_form(value: str, text: str) -> bool:
-    """Does a text say what a value stands for, in words, as a date, or by its initials?"""
-    return _is_code(value, text) or _is_date(value, text) or _has_initials(value, text)
+    """Does a text say what a value stands for, or call it by its initials?"""
+    return _is_code(value, text) or _has_initials(value, text)
 
 
 def codes_for(text: str) -> frozenset[str]:
@@ -105,23 +111,37 @@ def _is_code(value: str, text: str) -> bool:
     return not meant.isdisjoint(TOKEN.findall(text.lower()))
 
 
-def _is_date(value: str, text: str) -> bool:
-    """Is one of the day, month and year of a date in the text?"""
-    dates = DATE.findall(value)
-    parts = {int(part) for date in dates for part in date}
-    return bool(dates) and not parts.isdisjoint({*_numbers(text), *_months(text)})
+def date_said(value: str, text: str) -> bool | None:
+    """Does a text give a date: in full, its day, its month, or as tomorrow? None for no date.
+
+    The year alone gives none, nor does another date.
+    """
+    dates = [_parts(found) for found in DATE.findall(value)]
+    if not dates:
+        return None
+    given = [_parts(found) for found in DATE.findall(text)]
+    if any(date in given for date in dates):
+        return True
+    rest = DATE.sub(" ", text)
+    partial = {part for date in dates for part in date if part < YEARS}
+    return bool(RELATIVE.search(rest)) or not partial.isdisjoint({*_days(rest), *_months(rest)})
 
 
-def _numbers(text: str) -> Iterable[int]:
-    return (int(number) for number in NUMBER.findall(text) if len(number) <= 4)
+def _parts(date: tuple[str, ...]) -> list[int]:
+    """The parts of a date, whatever their order is."""
+    return sorted(map(int, date))
+
+
+def _days(text: str) -> Iterable[int]:
+    return (int(number) for number in NUMBER.findall(text) if len(number) <= 2)
 
 
 def _months(text: str) -> Iterable[int]:
-    words = TOKEN.findall(text.lower())
+    words = [word for word in TOKEN.findall(text.lower()) if len(word) > 2]
     return (
         at
         for at, month in enumerate(MONTHS, start=1)
-        if any(len(word) > 2 and month.startswith(word) for word in words)
+        if any(month.startswith(word) for word in words)
     )
 
 

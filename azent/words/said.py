@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from math import isfinite
 from typing import Any
 
-from azent.words.forms import codes_for, in_another_form, spelled_out
+from azent.words.forms import codes_for, date_said, in_another_form, spelled_out
 from azent.words.plain import by_beginning, content_words, same
 
 WORD = re.compile(r"[^\W_]+")
@@ -86,6 +86,8 @@ def _numbers(text: str) -> set[float]:
 def _text_said(value: str, text: str) -> bool:
     if _stands_in(value.strip().lower(), text.lower()):
         return True
+    if (date := date_said(value, text)) is not None:
+        return date
     own = [word for word in WORD.findall(value.lower()) if len(word) > 1]
     theirs = set(WORD.findall(text.lower()))
     if not own:  # figures and signs alone

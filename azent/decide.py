@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -98,11 +98,5 @@ def chat_of(log: Answer | Log) -> list[dict[str, str]]:
 def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
     heard = Listening(ask, terms)
     options = options_for(ask.move, terms)
-    pieces = model.stream(Request(ask.messages, ask.format, options=options))
-    for piece in pieces:
-        heard.take(piece)
-        if heard.over:
-            break
-    if isinstance(pieces, Generator):
-        pieces.close()  # closing it stops the model
+    heard.take_all(model.stream(Request(ask.messages, ask.format, options=options)))
     return heard.close()

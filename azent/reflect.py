@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from azent import prompt as prompt_sets
@@ -10,10 +9,10 @@ from azent.arguments import log_in, text
 from azent.budget import to_sum_up
 from azent.errors import BadReply, UsageError
 from azent.log import turns
-from azent.messages import Answer, Delta, End, Log, Note, Request
+from azent.messages import Answer, Log, Note, Request
 from azent.models import Model, context_of, open_model
-from azent.reply import read_words
 from azent.request import Terms
+from azent.step import Ask, Listening
 
 
 def summary(
@@ -36,13 +35,9 @@ def summary(
     terms = Terms({}, prompt_sets.load(prompts, opened.name), num_ctx=context_of(opened))
     note = Note("shrunk", turns=len(turns(log)))
     messages = to_sum_up(log, note, terms, text("prompt", prompt))
-    raw, end = "", End()
-    for piece in opened.stream(Request(messages)):
-        if isinstance(piece, Delta):
-            raw += piece.text
-        else:
-            end = piece
-    reply = replace(read_words(raw, done_reason=end.done_reason), usage=end.usage)
+    heard = Listening(Ask(messages, None, "answer"), terms)
+    heard.take_all(opened.stream(Request(messages)))
+    reply = heard.close()
     if reply.problem:
         raise BadReply("the model gave no summary", log=(*log, reply))
     return reply.text

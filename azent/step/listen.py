@@ -6,6 +6,7 @@ writes nothing but white space, or the same over and over.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from azent.messages import Call, Delta, End, Reply
@@ -50,6 +51,15 @@ class Listening:
             for call in piece.calls:
                 self.reader.native(call)
         self._notice(piece)
+
+    def take_all(self, pieces: Iterator[Delta | End]) -> None:
+        """Take pieces until the reply is over; closing their iterator stops the model."""
+        for piece in pieces:
+            self.take(piece)
+            if self.over:
+                break
+        if isinstance(pieces, Generator):
+            pieces.close()
 
     def _notice(self, piece: Delta) -> None:
         self._spaces = 0 if piece.text.strip() else self._spaces + len(piece.text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +340,29 @@ def test_an_unknown_category_is_told_the_known_ones() -> None:
     with pytest.raises(CasesError, match="no category 'simple'") as caught:
         bfcl_cases("simple")
     assert "simple_python" in caught.value.hint
+
+
+AT_ONCE = """
+import sys, threading
+from pathlib import Path
+from azent.evaluate import read_bfcl
+
+cases, together = read_bfcl(Path(sys.argv[1])), threading.Barrier(8)
+
+def judged(case):
+    together.wait()
+    print(case.judge([], ""), flush=True)
+
+for case in cases:
+    threading.Thread(target=judged, args=(case,)).start()
+"""
+
+
+def test_cases_are_judged_side_by_side_from_the_first_on(tmp_path: Path) -> None:
+    pytest.importorskip("bfcl_eval")
+    command = [sys.executable, "-c", AT_ONCE, str(write_bfcl(tmp_path, "parallel", 8))]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (len(run.stdout.splitlines()), run.stderr) == (8, "")
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

@@ -652,3 +652,29 @@ def test_leaving_stops_what_is_out() -> None:
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(azent.UsageError):
         azent.tool(**options)(partial(odd_functions.add))
+
+
+ONE_LOOP = """
+import threading
+from azent.execute.threads import LOOP, background_loop
+
+together, loops = threading.Barrier(32), []
+
+def want():
+    together.wait()
+    loops.append(background_loop())
+
+threads = [threading.Thread(target=want) for _ in range(32)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(set(loops)), sum(thread.name == LOOP for thread in threading.enumerate()))
+"""
+
+
+def test_threads_that_begin_together_share_one_loop() -> None:
+    command = [sys.executable, "-c", ONE_LOOP]
+    for _ in range(3):
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert (run.stdout, run.stderr) == ("1 1\n", "")

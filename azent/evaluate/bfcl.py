@@ -13,6 +13,7 @@ import importlib.util
 import json
 import re
 import sys
+import threading
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -39,6 +40,7 @@ CATEGORIES = (
 FURTHER = ("live_parallel", "live_parallel_multiple", "live_relevance")
 FILE_NAME = re.compile(r"BFCL_v\d+_(\w+)\.json")
 INSTALL = "Install it with `pip install --no-deps bfcl-eval`."
+_importing = threading.Lock()
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "String": "string"}
 
 
@@ -177,9 +179,15 @@ def _data() -> Path:
     return Path(found.origin).parent / "data"
 
 
-@cache
 def _checker() -> tuple[Any, Any]:
-    """Its checker, and its word for Python.
+    """Its checker, and its word for Python; cases that are asked side by side want it at once."""
+    with _importing:
+        return _imported_checker()
+
+
+@cache
+def _imported_checker() -> tuple[Any, Any]:
+    """The same, imported.
 
     The checker looks one thing up in a table of models: whether a model writes `_` for `.` in
     names. Importing that table imports the clients of every vendor, so a table of one row takes

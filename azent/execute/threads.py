@@ -12,7 +12,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 LOOP = "azent-loop"
@@ -103,9 +103,21 @@ def after(seconds: float, ring: Callable[[], object]) -> Callable[[], object]:
     return lambda: loop.call_soon_threadsafe(lambda: timers[0].cancel())
 
 
-@cache
+_loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
+
+
 def _loop(name: str, process: int) -> asyncio.AbstractEventLoop:
-    """A loop in a thread; a forked process, which has none of our threads, starts its own."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
+    """A loop in a thread; a forked process, which has none of our threads, starts its own.
+
+    There is no lock, which a fork could leave locked: of threads that want a new loop at the same
+    time each makes one, and the first to put it down has it started for all.
+    """
+    if (known := _loops.get((name, process))) is not None:
+        return known
+    made = asyncio.new_event_loop()
+    loop = _loops.setdefault((name, process), made)
+    if loop is made:
+        threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
+    else:
+        made.close()
     return loop

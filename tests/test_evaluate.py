@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 
 import azent
 from azent.cli import app
-from azent.errors import CasesError, ModelRefused
+from azent.errors import CasesError, ModelRefused, ModelUnreachable
 from azent.evaluate import (
     Arm,
     Case,
@@ -111,6 +112,38 @@ def test_cases_side_by_side(tmp_path: Path, sets: list[PromptSet]) -> None:
     outcomes = list(run(plan([Arm(Meeting(), sets[0])], cases).todo, file, jobs=4))
     assert sorted(outcome.case for outcome in outcomes) == [str(n) for n in range(8)]
     assert sorted(outcome.case for outcome in read_outcomes(file)) == [str(n) for n in range(8)]
+
+
+def test_what_is_done_beside_a_failure_is_kept(tmp_path: Path, sets: list[PromptSet]) -> None:
+    """While the first outcome is looked at, one case fails and all others come to their end."""
+    asked = itertools.count()
+    fails, ended = threading.Event(), threading.Semaphore(0)
+
+    class Failing:
+        """A model that fails at its second request, once the first is over."""
+
+        name, num_ctx = "scripted", None
+
+        def stream(self, request: Request) -> Iterator[Delta | End]:
+            number = next(asked)
+            if number:
+                fails.wait()
+                ended.release()
+            if number == 1:
+                raise ModelUnreachable("gone")
+            yield Delta(RIGHT)
+            yield End()
+
+    cases, file = read_cases(write_cases(tmp_path, 12)), tmp_path / "out.jsonl"
+    outcomes = run(plan([Arm(Failing(), sets[0])], cases).todo, file, jobs=12)
+    next(outcomes)
+    fails.set()
+    for _ in range(11):
+        ended.acquire()
+    time.sleep(2)  # for their threads to put down what came of them
+    with pytest.raises(ModelUnreachable):
+        list(outcomes)
+    assert len(read_outcomes(file)) == 11
 
 
 def test_a_set_that_was_edited_is_asked_again(tmp_path: Path, sets: list[PromptSet]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, fields
 from itertools import islice
@@ -78,9 +78,14 @@ def _side_by_side(todo: Iterable[tuple[Arm, Case]], jobs: int) -> Iterator[Outco
         while out:
             done, out = wait(out, return_when=FIRST_COMPLETED)
             out |= {threads.submit(try_case, *pair) for pair in islice(left, len(done))}
-            yield from (future.result() for future in done)
+            # What failed comes last: it ends the run, and what was done is kept.
+            yield from (each.result() for each in sorted(done, key=_failed))
     finally:
         threads.shutdown(wait=False)
+
+
+def _failed(future: Future[Outcome]) -> bool:
+    return future.exception() is not None
 
 
 def read_outcomes(file: str | Path) -> list[Outcome]:

@@ -79,20 +79,24 @@ def pull(name: str, host: str | None = None) -> Iterator[Pulling]:
             yield Pulling(step.status or "", step.completed or 0, step.total or 0)
 
 
+def context_length(shown: ollama.ShowResponse) -> int:
+    """The tokens that a model can have in its context, as its server shows it; 0 where not told."""
+    facts = shown.modelinfo or {}
+    told = (int(value) for name, value in facts.items() if name.endswith(".context_length"))
+    return min(told, default=0)
+
+
 def _listed(client: ollama.Client) -> list[Any]:
     models = [each for each in client.list().models if each.model]
     return sorted(models, key=lambda each: str(each.modified_at or ""), reverse=True)
 
 
 def _described(client: ollama.Client, listed: Any) -> Installed:
-    shown = client.show(listed.model)
-    facts = shown.modelinfo or {}
-    contexts = [int(value) for key, value in facts.items() if key.endswith(".context_length")]
-    details = listed.details
+    shown, details = client.show(listed.model), listed.details
     return Installed(
         listed.model,
         int(listed.size or 0),
-        contexts[0] if contexts else 0,
+        context_length(shown),
         "tools" in (shown.capabilities or ()),
         (details.parameter_size if details else "") or "",
         (details.quantization_level if details else "") or "",

@@ -20,6 +20,7 @@ from azent import settings
 from azent.arguments import named, sendable, text
 from azent.errors import ModelNotFound, ReplyBroken
 from azent.messages import Call, Delta, End, Request, Spec, Usage
+from azent.models.catalogue import context_length
 from azent.models.checks import headers_of, kept_alive, tokens
 from azent.models.limit import Limit
 from azent.models.patience import apatiently, patiently
@@ -104,34 +105,34 @@ class Ollama(Remote):
         return self._context or self.num_ctx
 
     def _measured(self) -> int | None:
-        import httpx
-        import ollama
-
-        timeout = httpx.Timeout(SHOW_SECONDS, connect=self.connect_timeout)
         try:
-            with ollama.Client(self.host, **self.transport(), timeout=timeout) as client:
-                facts = client.show(self.name).modelinfo or {}
+            with self._impatient_client() as client:
+                most = context_length(client.show(self.name))
         except Exception:  # of many kinds, and none of them matters here
             return None
-        most = [int(value) for name, value in facts.items() if name.endswith(".context_length")]
-        return min([*most, self.num_ctx or NUM_CTX])
+        wanted = self.num_ctx or NUM_CTX
+        return min(most or wanted, wanted)
 
     def digest(self) -> str:
         """What tells the model's weights from others of its name; "" where the server has none.
 
         Raises ModelError's kinds.
         """
-        import httpx
-        import ollama
-
-        timeout = httpx.Timeout(SHOW_SECONDS, connect=self.connect_timeout)
         with (
             self._plain_errors(_Reading(self.name), Limit(None)),
-            ollama.Client(self.host, **self.transport(), timeout=timeout) as client,
+            self._impatient_client() as client,
         ):
             names = (self.name, f"{self.name}:latest")
             found = [each.digest for each in client.list().models if each.model in names]
         return found[0] or "" if found else ""
+
+    def _impatient_client(self) -> ollama.Client:
+        """A client for what is asked about the model, and is not worth to be waited for long."""
+        import httpx
+        import ollama
+
+        timeout = httpx.Timeout(SHOW_SECONDS, connect=self.connect_timeout)
+        return ollama.Client(self.host, **self.transport(), timeout=timeout)
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""

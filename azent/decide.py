@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent import prompt
-from azent.arguments import log_in, many, text, whole
+from azent.arguments import log_in, many, one_of, sendable, text, whole
 from azent.errors import UsageError
 from azent.messages import Answer, Log, Question, Reply, Request
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
 from azent.request import Terms
 from azent.step import Ask, Listening, hear, next_step, options_for
-from azent.tools import are_trusted, specs_of
+from azent.tools import RESERVED, are_trusted, specs_of
 
 EXAMPLE = '[{"role": "user", "content": "..."}]'
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
@@ -40,11 +40,12 @@ def select(
     log, system = log_of(question)
     prompt_set = prompt.load(prompts, opened.name)
     tools = tuple(many("tools", tools, "[function, ...]"))
+    specs = specs_of(tools)
     terms = Terms(
-        specs_of(tools),
+        specs,
         prompt_set,
         system,
-        choice,
+        one_of("choice", choice, [*sorted(RESERVED), *specs]),
         repairs=whole("repairs", repairs, 0),
         trusted=are_trusted(tools),
     )
@@ -60,7 +61,7 @@ def select(
 def log_of(question: Words) -> tuple[Log, str]:
     """The log that messages as dicts make, and the system text among them."""
     if isinstance(question, str):
-        return (Question(question),), ""
+        return (Question(sendable("question", question)),), ""
     makers: dict[str, Callable[[str], Any]] = {
         "user": Question,
         "assistant": lambda text: Reply(text=text, move="answer"),
@@ -78,7 +79,8 @@ def _said(message: Any) -> tuple[str, str]:
     if role not in ("system", "user", "assistant"):
         hint = f"Give {EXAMPLE}; roles: system, user, assistant."
         raise UsageError(f"{message!r} is no message", hint)
-    return role, text("the content of a message", message.get("content"))
+    content = text("the content of a message", message.get("content"))
+    return role, sendable("the content of a message", content)
 
 
 def chat_of(log: Answer | Log) -> list[dict[str, str]]:

@@ -306,6 +306,14 @@ def test_select_decides_and_runs_nothing() -> None:
 def test_a_choice_that_there_is_not(choice: str) -> None:
     with pytest.raises(azent.UsageError, match=choice):
         azent.Agent(replies(), [add], choice=choice)
+    with pytest.raises(azent.UsageError, match=choice):
+        azent.select("2 + 3?", [add], replies(), choice=choice)
+
+
+@pytest.mark.parametrize("question", ["\ud800", [{"role": "user", "content": "\ud800"}]])
+def test_half_a_character_is_not_sent(question: Any) -> None:
+    with pytest.raises(azent.UsageError, match="is no text"):
+        azent.select(question, [add], replies())
 
 
 def test_two_tools_of_one_name_are_refused() -> None:

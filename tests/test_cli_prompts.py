@@ -131,6 +131,7 @@ def test_the_request_for_an_answer() -> None:
     rendered = prompts("render", "Twice 4?", "--move", "answer", "-p", "article", "-t", "tools.py")
     assert "--- user\nTwice 4?\n\nNow answer" in rendered.stdout
     assert prompts("render", "--move", "dance").exit_code == 2
+    assert prompts("render", "--choice", "dance").exit_code == 2
 
 
 def test_ask_names_a_set_that_lies_in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:

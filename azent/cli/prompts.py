@@ -169,13 +169,14 @@ def render(
 
 
 def _terms(values: dict[str, Value]) -> Terms:
+    from azent.arguments import one_of
     from azent.request import Terms
-    from azent.tools import specs_of
+    from azent.tools import RESERVED, specs_of
 
-    functions = functions_from(values["tools"].value, none=False)
+    specs = specs_of(functions_from(values["tools"].value, none=False))
     prompt_set = prompts_from(values["prompts"].value, values["model"].value or "")
-    system, choice = values["system"].value, values["choice"].value
-    return Terms(specs_of(functions), prompt_set, system, choice)
+    choice = one_of("choice", values["choice"].value, [*sorted(RESERVED), *specs])
+    return Terms(specs, prompt_set, values["system"].value, choice)
 
 
 def _request(question: str, terms: Terms, move: str) -> tuple[list[dict[str, Any]], Any]:

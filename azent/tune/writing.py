@@ -21,9 +21,9 @@ from azent.wording import reason_of
 EVIDENCE = "evidence.json"
 
 
-def check_free(folder: Path, *, force: bool = False) -> None:
+def check_free(folder: str | Path, *, force: bool = False) -> None:
     """Raise UsageError where something stands in a new set's place, unless it may be replaced."""
-    if folder.exists() and not force:
+    if place("folder", folder).exists() and not force:
         hint = "Take another --name, or replace it with --force."
         raise UsageError(f"{folder} is there already", hint)
 

@@ -82,7 +82,7 @@ def command(
     from azent import evaluate
 
     kept = evaluate.read_outcomes(output) if output else []
-    before = evaluate.rows(_kept(against)) if against else []
+    before = evaluate.rows(_of_another_run(against)) if against else []
     if cases:
         given = {"num_ctx": num_ctx, "reply_cache": cache}
         functions = functions_from(tools, none=not tools)
@@ -120,10 +120,14 @@ def _write(file: Path, text: str) -> None:
     say(f"wrote {file}")
 
 
-def _kept(file: Path) -> list[Outcome]:
+def _of_another_run(file: Path) -> list[Outcome]:
     from azent.evaluate import read_outcomes
 
-    return _only_kept(read_outcomes(file), file)
+    kept = read_outcomes(file)
+    if not kept:
+        what = "has no outcomes" if file.exists() else "is not there"
+        raise UsageError(f"{file} {what}", "Name a file that `azent eval -o` wrote.")
+    return kept
 
 
 def _only_kept(kept: list[Outcome], file: Path | None) -> list[Outcome]:

@@ -30,6 +30,7 @@ from azent.mcp.content import text_of
 from azent.schema import introspect
 from azent.schema.foreign import foreign_parameters
 from azent.tools import Options, Tool
+from azent.wording import reason_of
 
 Report = Callable[[str], None]
 
@@ -278,4 +279,4 @@ def _reason(error: BaseException) -> str:
     """What went wrong in a few words, out of groups of exceptions too."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return str(error) or type(error).__name__
+    return reason_of(error) if isinstance(error, OSError) else str(error) or type(error).__name__

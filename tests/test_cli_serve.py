@@ -137,6 +137,12 @@ def test_what_is_wrong_is_said_in_words(tmp_path: Path) -> None:
 # ---- MCP -----------------------------------------------------------------------------------------
 
 
+def test_a_command_that_is_not_there_is_told_without_numbers_of_errors() -> None:
+    asked = ran("ask", "Hi", "-m", "m", "--mcp", "./none")
+    said = "azent: the MCP server './none' does not start: no such file or directory"
+    assert (asked.returncode, asked.stderr.splitlines()[0]) == (13, said)
+
+
 async def sum_by(client: mcp.Client) -> tuple[list[str], str]:
     """The names of the tools of a server, and what its `add` makes of 2 and 3."""
     async with client:

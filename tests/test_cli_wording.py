@@ -59,7 +59,6 @@ MCP = ("mcp", "-t", "sums.py", "--port", "0")
         ((*EVAL, "cases.jsonl", "-o", "latin.txt"), "latin.txt", STRAY),
         ((*EVAL, "cases.jsonl", "--html", "folder"), "folder", FOLDER),
         ((*EVAL, "cases.jsonl", "--against", "none.jsonl"), "none.jsonl", "is not there"),
-        (("ask", "Hi", "-m", "scripted", "--mcp", "./none"), "./none", NONE),
         (("serve", "-m", "m", "--token-file", "none"), "none", NONE),
         (("serve", "-m", "m", "--token-file", "folder"), "folder", FOLDER),
         ((*MCP, "--token-file", "latin.txt"), "latin.txt", STRAY),

@@ -166,6 +166,27 @@ def test_quotes_around_data_stay(text: str) -> None:
         "[now()] and" + " " * 20 + "{x",
         "### Action: now\n" + "\n" * 60 + "Action Input: {}",
         "<tool_call>[now()]" + "\n" * 60 + "</tool_call>\n\nMore.",
+        '{"tool":"","":{"":"""""}}]}"pattern":r"print\\(","replacement":"log("})ActionInput:{"all>'
+        'odewillbFio</city></get_weather>"""',  # triple quotes may end anywhere
+        "Action: now\n" + " " * 47 + "d /",
+        'Action: fly\nAction Input:```json{"":""}```<b>' + " more" * 30,  # ends come in pieces
+        "hm <|channel>thought",
+        "hm <unused94>thought",
+        "hm </s>  and more",
+        "[TOOL_CALLS]fly[CALL_ID]\n2[ARGS]{",
+        "[TOOL_CALLS]now{}" + " " * 60 + "[/TOOL_CALLS]More.",
+        "hm <|start|>assistant to=functions.now<|message|>{}" + "\n" * 30 + "<|call|>More.",
+        '<tool_call>{"name":"now","arguments":{}}' + "x" * 90 + "{",
+        '<tool_call>{"name":"now","arguments":{}}' + ", " * 90 + '{"name":"now","arguments":{}}',
+        "<tool_call>now" + " " * 300 + "</tool_call>",
+        "<tool_call>```json" + " " * 300 + '{"name":"now","arguments":{}}',
+        "1." + "\t" * 221 + "to=functions.now <|",
+        "to=now" + " " * 300 + "<|channel|>commentary<|message|>{}",
+        "Call:" + " " * 300 + '`{"tool":"now","tool_input":{}}`',
+        "- " + " " * 300 + "Action: now",
+        "```\nx\n" + " " * 60 + '```\n{"tool":"now","tool_input":{}}',
+        '```{"' + "y" * 95 + 'tools": []}\nObservation:',
+        '<｜DSML｜\ninvoke name="now">',
     ],
 )
 @pytest.mark.parametrize("reason", ["stop", "length"])
@@ -199,6 +220,29 @@ def test_what_was_shown_is_never_taken_back(text: str, reason: str) -> None:
 )
 def test_no_size_or_depth_overflows(text: str) -> None:
     assert read(text, specs()).calls == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<function=now>\n<parameter=a>1</parameter>\n<-", "/function>"),
+        ("<tool_call><function=now><parameter=", ">"),
+        ("<function=now><parameter=a>", "</parameter>"),
+        ('<invoke name="now"><parameter name="a">', "</parameter>"),
+        ("<tool_call>[now()]", "</tool>"),
+        ("<tool_call>{}", "x"),
+        ("<｜tool▁call▁begin｜>now", "{"),
+        ("<|tool_call>call:now", "<tool_call>"),
+        ("[TOOL_CALLS]now[CALL_ID]", "["),
+        ('{"tool":"now","tool_input":{}}', "x"),
+        ("Action: now", "x"),
+    ],
+)
+@pytest.mark.parametrize("space", [" ", "\n", "\n\t"])
+def test_white_space_without_end_takes_no_time(before: str, after: str, space: str) -> None:
+    """Patterns that try every way to share it out would not come to an end."""
+    text = before + space * 200_000 + after
+    assert read(text, specs()).raw == text
 
 
 def test_ten_thousand_calls() -> None:

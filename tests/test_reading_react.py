@@ -141,7 +141,9 @@ def test_an_action_that_is_cut_does_not_run(text: str) -> None:
     assert not [call for call in reply.calls if call.problem is None]
 
 
-@pytest.mark.parametrize("after", ["", "\n", "\nAct", "["])
+@pytest.mark.parametrize(
+    "after", ["", "\n", "\nAct", "[", "\n**Action I", "\n## Act", "\n2. A", "\nInp"]
+)
 def test_an_action_whose_input_may_have_been_cut_does_not_run(after: str) -> None:
     cut = read(f"Action: now{after}", specs("now"), done_reason="length")
     assert not cut.calls
@@ -151,6 +153,11 @@ def test_an_action_whose_input_may_have_been_cut_does_not_run(after: str) -> Non
 
 def test_an_action_with_a_closed_input_runs_though_the_text_is_cut() -> None:
     assert read("Action: now[]", specs("now"), done_reason="length").calls
+
+
+@pytest.mark.parametrize("given", ['[["a"]', "[[1], 2", "[a[b]"])
+def test_brackets_in_an_input_do_not_end_it(given: str) -> None:
+    assert not read(f"Action: search_notes{given}", specs(), done_reason="length").calls
 
 
 def test_an_action_in_an_open_bracket_does_not_run_though_nothing_was_cut() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -205,6 +206,32 @@ def test_no_indentation_is_too_long_for_the_words_shown(
     for pieces in (list(text), [text[:150], text[150:290], *text[290:]]):
         reply, shown = streamed(Reader(SPECS), pieces, "stop")
         assert shown.strip() == reply.text
+
+
+# What may come between any two parts of a call: much of one thing, or half of something else.
+GAPS = [" " * 9, " " * 100, " " * 300, "\n" * 60, "\t" * 120, "\x00" * 90, "\r\n", "x" * 95, "- "]
+GAPS += ["`", "**", "<", "</", "[", "{", ":", ", " * 60, " and ", "> "]
+gaps = st.lists(st.tuples(st.integers(0, 10_000), st.sampled_from(GAPS)), min_size=1, max_size=3)
+
+
+def with_gaps(text: str, places: list[tuple[int, str]]) -> str:
+    """The text with something between some of its words and marks."""
+    for place, gap in places:
+        ends = [0, *(match.end() for match in re.finditer(r"\w+|\s+|.", text))]
+        at = ends[place % len(ends)]
+        text = text[:at] + gap + text[at:]
+    return text
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=4).map("".join), gaps, reasons)
+def test_no_gap_in_a_call_shows_any_of_it(
+    text: str, places: list[tuple[int, str]], reason: str
+) -> None:
+    text = with_gaps(text, places)
+    reply, shown = streamed(Reader(SPECS), list(text), reason)
+    assert reply == read(text, SPECS, done_reason=reason)
+    assert shown.strip() == reply.text or not ends_no_thought(text)
 
 
 @settings(max_examples=300, deadline=None)

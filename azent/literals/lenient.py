@@ -87,7 +87,7 @@ class Lenient:
                 value = self._next(self._stack[-1])
         except Cut:
             return self._without_end(cut=True)
-        return Reading(value, cursor.at, cursor.bent)
+        return Reading(value, cursor.at, cursor.bent, reach=cursor.reach)
 
     def _value(self) -> Any:
         """A scalar, or the first scalar in the containers that open here, or an empty one."""
@@ -166,7 +166,7 @@ class Lenient:
                 self._stack[-1].add(unclosed[-1])
         value = unclosed[-1] if unclosed else None
         end = len(self.cursor.text) if cut else self.cursor.at
-        return Reading(value, end, self.cursor.bent, False, tuple(unclosed), cut)
+        return Reading(value, end, self.cursor.bent, False, tuple(unclosed), cut, self.cursor.reach)
 
 
 def readings(text: str, at: int, *, python: bool = False, place: str = "anything") -> list[Reading]:
@@ -176,7 +176,7 @@ def readings(text: str, at: int, *, python: bool = False, place: str = "anything
     for naive in (False, True):
         if not naive or faults or found[0].bent[INNER_QUOTES] or not found[0].ended:
             _read_into(found, faults, text, at, place, python=python, naive=naive)
-    reach = max((fault.reach for fault in faults), default=0)
+    reach = max([fault.reach for fault in faults] + [reading.reach for reading in found])
     if not found:
         faults[0].reach = reach
         raise faults[0]
@@ -187,10 +187,11 @@ def _read_into(
     found: list[Reading], faults: list[Fault], text: str, at: int, place: str, **how: bool
 ) -> None:
     """Read once; and once more with its ambiguous backslashes kept, if there were any."""
+    lenient = Lenient(text, at, place=place, **how)
     try:
-        lenient = Lenient(text, at, place=place, **how)
         found.append(lenient.read())
         if lenient.cursor.ambiguous:
             found.append(Lenient(text, at, place=place, literal=True, **how).read())
     except Fault as fault:
+        fault.reach = max(fault.reach, lenient.cursor.reach)
         faults.append(fault)

@@ -83,7 +83,7 @@ class Cursor:
 
     `python`: its strings are Python's, and words without quotes are no values. `naive`: a string
     ends at the first quote. `literal`: backslashes that can be meant both ways are kept.
-    `ambiguous` tells whether there were any.
+    `ambiguous` tells whether there were any. `reach` is how far was looked ahead in vain.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class Cursor:
         self.python, self.naive, self.literal = python, naive, literal
         self.bent: Counter[str] = Counter()
         self.ambiguous = False
+        self.reach = 0
 
     def bend(self, what: str) -> None:
         self.bent[what] += 1
@@ -172,6 +173,8 @@ class Cursor:
         if span is not None:
             self.bend("triple quotes")
         else:
+            if triple in _TRIPLE:
+                self.reach = len(self.text)  # all of it: triple quotes may end anywhere
             span = strings.quoted(self.text, self.at, place, self.naive or place == "key")
         if span is None:
             raise Cut

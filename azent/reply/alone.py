@@ -14,7 +14,8 @@ import re
 REACH = 300  # characters looked back at most, so that a stream need not be kept
 
 # What may stand before the first word of a line unseen: spaces of all kinds, marks and controls.
-GAP = r"[\x00-\x09\x0b-\x1a\x1c-\x20\x7f\xa0\u2000-\u200d\u202f\u2060\u3000\ufeff]*"
+UNSEEN = r"[\x00-\x09\x0b-\x1a\x1c-\x20\x7f\xa0\u2000-\u200d\u202f\u2060\u3000\ufeff]"
+GAP = f"{UNSEEN}*"
 _START = re.compile(GAP + r"(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?[`\"'(]?[ \t]*")
 _LABEL = re.compile(GAP + r"[^\n>|{}\[\]\"`]{1,120}[:：=][*_]{0,3}[ \t]*[`]?")
 _DENIAL = re.compile(

@@ -9,13 +9,13 @@ from azent.reply.alone import denied, line_before
 from azent.reply.dialects import dialect_at
 from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
-from azent.reply.dialects.tags import contents
+from azent.reply.dialects.tags import VALUES, value
 from azent.reply.found import Block, Mode, Terms
 
 _OPENER = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.-]*)[ \t]*\n?")
 _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|(?i:Action|Thought)\s*[:：]")
-_SHORT = 60  # what begins with less than that may still become a call
+_SHORT = 120  # what begins with less than that may still become a call
 _MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80})?\s*\Z")
 
 
@@ -31,7 +31,7 @@ def fenced(text: str, at: int, terms: Terms) -> Block | None:
 
 
 def _listing(text: str, at: int, opener: re.Match[str]) -> Block:
-    closer = re.compile(rf"(?:^|\n)[ \t]*{re.escape(opener.group('fence'))}")
+    closer = re.compile(rf"(?:^|\n)[ \t]{{0,30}}{re.escape(opener.group('fence'))}")
     return Block(opener.end(), words=text[at : opener.end()], mode=Mode(True, closer))
 
 
@@ -75,8 +75,8 @@ def _one(text: str, at: int, terms: Terms) -> Block | None:
         return dialect_at(text, at, terms)
     if text.startswith(("Action", "Thought", "action", "thought"), at):
         return react(text, at, terms)
-    if text.startswith(("{", "[", "｛", "［"), at):
-        return contents(text, at, terms)
+    if text.startswith(VALUES, at):
+        return value(text, at, terms)
     return python_calls(text, at, terms)
 
 

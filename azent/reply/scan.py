@@ -25,7 +25,7 @@ from azent.reply.spots import Spot, held_from, next_spot
 from azent.reply.weigh import protocol
 
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
-_MAYBE_SEQUEL = re.compile(r"[\s,;]*(?:an?d?|or?)?\s*\Z")
+_MAYBE_SEQUEL = re.compile(r"[\s,;]*+(?:an?d?|or?)?\s*\Z")
 _HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
 _INVENTED = re.compile(
     r"[ \t]{0,8}[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation"

@@ -15,16 +15,16 @@ from azent.reply.dialects import ANSWER_OPENERS, OPENERS
 
 _SPOT = re.compile(r"[\n:：=<\[`◁]")
 _VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
-_BEGIN = rf"\n{alone.GAP}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]+)?"
+_BEGIN = rf"\n{alone.UNSEEN}{{0,80}}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]{{1,20}})?"
 _LINE = re.compile(
     rf"{_BEGIN}(?:"
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
     r"|(?P<react>(?=[*_# \t]{0,6}(?i:Thought|Action|Final Answer)(?: ?\d{1,2})?[*_]{0,2}"
     r"[ \t]{0,2}[:：]))"
-    r"|(?P<header>(?=to=[\w.:-]{1,100}\s*<\|))|(?P<functools>(?=functools\[))"
+    r"|(?P<header>(?=to=[\w.:-]{1,100}\s{0,8}<\|))|(?P<functools>(?=functools\[))"
     r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
 )
-_LABEL = re.compile(rf"[:：=][*_]{{0,3}}[ \t]*(?P<value>`?(?={_VALUE}))")
+_LABEL = re.compile(rf"[:：=][*_]{{0,3}}[ \t]{{0,80}}(?P<value>`?(?={_VALUE}))")
 _MARK = re.compile(rf"(?P<dialect>(?={OPENERS}))")
 _ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _FENCE = re.compile(r"(?P<fence>(?=```))")
@@ -33,14 +33,11 @@ _TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
 _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
-_INDENTATION = re.compile(alone.GAP)
-_HELD_LINE = re.compile(
-    rf"{_BEGIN}(?:[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
-    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,84}|to=\S{0,100}(?:\s+<?)?)\Z"
-)
 _HELD = re.compile(
-    _HELD_LINE.pattern + r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
-    r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z"
+    rf"{_BEGIN}(?:[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
+    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?)\Z"
+    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z|<(?:\|channel|unused94)>\w{0,6}\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )
 
@@ -81,13 +78,5 @@ def _names_tool(text: str, at: int, specs: Specs) -> bool:
 
 def held_from(text: str, at: int) -> int:
     """From where on the end of `text` is not certain to be prose; not before `at`."""
-    begin = max(at, len(text.rstrip()) - REACH)
-    held = _far_indented(text, at, begin) or _HELD.search(text, begin)
+    held = _HELD.search(text, max(at, len(text.rstrip()) - REACH))
     return max(at, held.start()) if held else len(text)
-
-
-def _far_indented(text: str, at: int, begin: int) -> re.Match[str] | None:
-    """What may become a spot on a line whose indentation alone is longer than `REACH`."""
-    line = text.rfind("\n", at, begin)
-    indented = line >= 0 and _INDENTATION.fullmatch(text, line + 1, begin)
-    return _HELD_LINE.match(text, line) if indented else None

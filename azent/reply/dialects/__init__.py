@@ -50,7 +50,7 @@ _ENDS = (
     rf"<{_BAR}(?:im_end|eot_id|eom_id|python_tag|endoftext|end|return|call|end_of_text|eot|EOT|message_end"
     rf"|END_RESPONSE|START_RESPONSE|end▁of▁sentence|tool▁calls▁(?:begin|end)|tool▁call▁end"
     rf"|tool_calls_section_end|begin_of_text|END_OF_TURN_TOKEN){_BAR}>"
-    rf"|</?{_BAR}DSML{_BAR}\s?(?:function_calls|tool_calls|calls)>"
+    rf"|</?{_BAR}DSML{_BAR} ?(?:function_calls|tool_calls|calls)>"
     r"|<end_of_turn>|<turn\|>|<eos>|<bos>|</s>(?=\s*\Z|\n)|\[/INST\]"
     r"|<\|(?:open|close)\|>(?:response|tools|message|think)(?:<\|sep\|>|\Z)"
 )
@@ -91,7 +91,8 @@ def _marker(text: str, at: int, terms: Terms) -> Block | None:
     match = _MARKERS.match(text, at)
     if match is None or "`" in (text[at - 1 : at], text[match.end() : match.end() + 1]):
         return None
-    return Block(match.end(), open=terms.more and match.end() >= len(text), mark=True)
+    unsure = terms.more and not text[match.end() : match.end() + 100].strip()
+    return Block(match.end(), open=unsure, mark=True)
 
 
 DIALECTS = (
@@ -99,7 +100,7 @@ DIALECTS = (
     Dialect("the end of reasoning", _CLOSED_THOUGHT, _late_end_of_thought),
     Dialect("Hermes and other tags", tags.OPENER, tags.tagged),
     Dialect("Qwen3-Coder", r"<function(?:[ \t]{0,8}=| name=)", tags.bare_markup),
-    Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR}\s?|antml:)?invoke name=", tags.bare_markup),
+    Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR} ?|antml:)?invoke name=", tags.bare_markup),
     Dialect("Mistral", r"\[TOOL_CALLS\]", tokens.mistral),
     Dialect("DeepSeek V3", rf"<{_BAR}tool▁call▁begin{_BAR}>", tokens.deepseek),
     Dialect("Kimi K2", r"<\|tool_call(?:s_section)?_begin\|>", tokens.kimi_k2),

@@ -18,6 +18,7 @@ _MARK = re.compile(r"([^<]{0,200}+)<\|(\w+)\|>")
 _BEGUN = re.compile(r"[^<]{0,200}+(?:<\|?\w*\|?)?\Z")
 _TO = re.compile(r"to=([\w.:/-]+)")
 _ENDING = re.compile(r"\s*<\|(?:call|end|return)\|>")
+_MAYBE_ENDING = re.compile(r"\s*(?:<\|?\w{0,6}\|?)?\Z")
 _UNTIL = re.compile(r"<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z")
 _REAL_HEADER = r"(?:analysis|commentary|final)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
 _THOUGHT_ENDS = (
@@ -85,8 +86,8 @@ def _call(text: str, at: int, recipient: str, terms: Terms) -> Block:
     ending = _ENDING.match(text, block.end)
     if ending is not None:
         return replace(block, end=ending.end())
-    unsure = terms.more and len(text) - block.end < len("\n<|return|>")
-    return replace(block, open=block.open or unsure)
+    unsure = terms.more and _MAYBE_ENDING.match(text, block.end)
+    return replace(block, open=block.open or bool(unsure))
 
 
 def _unread(text: str, at: int, name: str, terms: Terms) -> Block:

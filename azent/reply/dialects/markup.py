@@ -43,35 +43,35 @@ def _patterns(call: str, argument: str, argument_end: str, call_end: str, trims:
     return Markup(re.compile(call), re.compile(argument), *closers, trims)
 
 
-_DSML = r"(?:[|｜]DSML[|｜]\s?|antml:|\w+:)?"
+_DSML = r"(?:[|｜]DSML[|｜] ?|antml:|\w+:)?"
 _BROKEN = r"<parameter\b"  # an argument whose tag is damaged is no text of the one before it
 _OUTER_END = r"</tool_calls?>|</function_calls?>|<\|?tool_call"
 QWEN = _patterns(
     r"<function(?:[ \t]{0,8}=| name=)[ \t]{0,8}[\"']?(?P<name>[^<>\"'\s{]+)[\"']?\s*>?",
-    r"<parameter(?:\s*[=>]|\s+name\s*=)\s*[\"']?(?P<key>[^<>\"']+?)[\"']?\s*>",
+    r"<parameter(?:\s*[=>]|\s+name\s*=)\s*+[\"']?(?P<key>[^<>\"']++)[\"']?\s*>",
     r"</parameter>",
-    r"\s*(?:</function>|(?=</tool_call>))",
+    r"</function>|(?=</tool_call>)",
     True,
 )
 INVOKE = _patterns(
     rf"<{_DSML}invoke name=\"(?P<name>[^\"<>\n]{{1,100}})\"[ \t]{{0,8}}(?P<empty>/)?>",
     rf"<{_DSML}parameter name=\"(?P<key>[^\"<>]+)\"(?: string=\"(?P<type>true|false)\")?\s*>",
     rf"</{_DSML}parameter>",
-    rf"\s*</{_DSML}invoke>",
+    rf"</{_DSML}invoke>",
     False,
 )
 GLM = _patterns(
-    r"(?P<name>[\w.:/-]+)\s*(?=<arg_key>|</tool_call>)",
+    r"(?P<name>[\w.:/-]{1,100})\s{0,24}(?=<arg_key>|</tool_call>)",
     r"<arg_key>(?P<key>[^<]*)</arg_key>\s*<arg_value>",
     r"</arg_value>",
-    r"\s*(?=</tool_call>)",
+    r"(?=</tool_call>)",
     False,
 )
 KIMI = _patterns(
     r"<\|open\|>call tool=\"(?P<name>[^\"<\n]{1,100})\"[^<\n]{0,60}<\|sep\|>",
     r"<\|open\|>argument key=\"(?P<key>[^\"]+)\"(?: type=\"(?P<type>\w+)\")?[^<]*<\|sep\|>",
     r"<\|close\|>argument<\|sep\|>",
-    r"\s*<\|close\|>call<\|sep\|>",
+    r"<\|close\|>call<\|sep\|>",
     False,
 )
 _SPACE = re.compile(r"\s*+")
@@ -92,7 +92,7 @@ class Reader:
         self.follow = re.compile(
             rf"\s*+(?:{_inner(markup.argument)}|{_inner(markup.call_end)}|{_OUTER_END}|{_BROKEN}|\Z)"
         )
-        self.early = re.compile(rf"\n\s*{_inner(markup.argument)}")
+        self.early = re.compile(rf"\n[^\S\n]*{_inner(markup.argument)}")
         self._next_end: tuple[int, int] | None = None
 
     def arguments(self, at: int) -> tuple[dict[str, Any], int, bool]:
@@ -118,10 +118,10 @@ class Reader:
             return early, early
         if closer is not None:
             return closer
-        call_end = re.compile(rf"\s*{_inner(self.markup.call_end)}").search(self.text, begin)
+        call_end = self.markup.call_end.search(self.text, begin)
         if call_end is None or self.more:
             raise _OutOfText
-        return call_end.start(), call_end.start()
+        return _end_of_words(self.text, begin, call_end.start()), call_end.start()
 
     def _closer(self, begin: int) -> tuple[int, int] | None:
         """The first closing tag that is followed by what can follow an argument."""
@@ -142,7 +142,7 @@ class Reader:
         for match in self.early.finditer(self.text, begin, end):
             key = match.group("key").strip()
             if key in self.known and key not in given:
-                return match.start()
+                return _end_of_words(self.text, begin, match.start())
         return None
 
     def _value(self, opener: re.Match[str], raw: str) -> Any:
@@ -184,7 +184,7 @@ def _made(name: str, given: Any, end: int, terms: Terms) -> Block:
 
 def _with_json(text: str, at: int, terms: Terms, name: str, markup: Markup) -> Block:
     block = call_with(name, text, at, terms)
-    closer = markup.call_end.match(text, block.end)
+    closer = markup.call_end.match(text, _skip(text, block.end))
     return block if closer is None else _ending(block, closer.end())
 
 
@@ -200,7 +200,7 @@ def _without_end(text: str, name: str, given: Any, end: int, terms: Terms, marku
     """A call whose end does not follow its arguments: cut there, or something else stands there."""
     if terms.cut or _BEGUN_TAG.match(text, end):
         return _cut(text, name, terms)
-    closer = re.compile(_inner(markup.call_end)).search(text, end)
+    closer = markup.call_end.search(text, end)
     if closer is None and not text.startswith("<", _skip(text, end)):
         return _made(name, given, end, terms)
     stray = text[_skip(text, end) :][:40].split("\n")[0]
@@ -258,6 +258,11 @@ def _elements(inner: str, known: dict[str, Any]) -> dict[str, Any] | str | None:
 
 def _inner(pattern: re.Pattern[str]) -> str:
     return pattern.pattern
+
+
+def _end_of_words(text: str, begin: int, end: int) -> int:
+    """Where the white space begins that ends at `end`."""
+    return begin + len(text[begin:end].rstrip())
 
 
 def _skip(text: str, at: int) -> int:

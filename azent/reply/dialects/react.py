@@ -30,16 +30,26 @@ _INPUT = re.compile(
     rf"[\s,;.]{{0,8}}{_ITEM}" + _LABEL % r"(?:Action[ _])?(?:Input|Arguments|Parameters)"
 )
 _BEGUN_INPUT = re.compile(r"[\s,;.]{1,8}[*_#]{0,6}(?i:Action)[ _]?\w{0,5}[*_]{0,2}\s*\Z")
+_INPUTS = [
+    f"{action}{label}"
+    for action in ("", "action ")
+    for label in ("input", "arguments", "parameters")
+]
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 _NEXT = re.compile(r"\n" + _LABEL % "(Thought|Action|Final Answer|Observation)")
 _LABEL_CHARS = 48  # so many tell whether an input follows
 _DECORATION = "`*\"' "
 _MARKS = re.compile(r"[`*.\s]*")
 _FENCE = re.compile(r"\s*```(?:json)?\s*")
+_FENCE_END = re.compile(r"\s*```")
+_BEGUN_FENCE = re.compile(r"\s*`{0,2}\Z")
 _REST = re.compile(r"[^\n]*")
 _CALLED = re.compile(r"(?:await )?(?:print\s*\(\s*)?(?P<name>[\w.-]+)\s*\((?P<named>\s*\w+\s*=)?")
 _KEYED = re.compile(r"(?P<key>\w+)\s*(?P<mark>[=:])")
 _QUOTED = re.compile(r"(?P<mark>[\"'`])(?P<inner>(?:(?!(?P=mark)).)*)(?P=mark)")
-_INLINE = re.compile(r"(?P<name>[\w.-]+)\s*\[(?P<given>[^\]\n]*)\]")
+_INLINE = re.compile(
+    r"(?P<name>[\w.-]+)\s*\[(?P<given>[^\[\]\n]*+(?:\[[^\[\]\n]*+\][^\[\]\n]*+)*+)\]"
+)
 _BESIDE = re.compile(r"(?P<name>[\w.-]+)[ \t:]*(?=\{)")
 _BELOW = re.compile(r"\s{1,8}(?=\{)")
 _ONE_WORD = re.compile(r"[\w.:/-]{1,80}")
@@ -150,9 +160,11 @@ def _known(
 
 def _is_cut(text: str, action: re.Match[str], terms: Terms) -> bool:
     """Did the limit end the text where the name, or an input, may have gone on?"""
-    rest = text[action.end() : action.end() + _LABEL_CHARS].strip().casefold()
+    if not terms.cut or len(text) - action.end() >= _LABEL_CHARS:
+        return False
     closed = action.group("name").rstrip(_DECORATION).endswith("]")
-    return terms.cut and not closed and "action input".startswith(rest)
+    begun = _NO_LETTERS.sub(" ", text[action.end() :]).strip().casefold()
+    return not closed and any(label.startswith(begun) for label in _INPUTS)
 
 
 def _opens_more_than_it_closes(name: str) -> bool:
@@ -200,7 +212,8 @@ def _with_input(text: str, at: int, name: str, terms: Terms) -> Block:
     if begin >= len(text):
         return Block(len(text), problem=None if terms.more else truncated(name), open=True)
     if text[begin] in "{[":
-        return _after_fence(text, call_with(name, text, begin, terms), bool(fence))
+        given = call_with(name, text, begin, terms)
+        return _after_fence(text, given, terms) if fence else given
     called = _CALLED.match(text, begin)
     if called is not None and _same(called.group("name"), name, terms):
         block = python_calls(text, begin, terms)
@@ -210,10 +223,9 @@ def _with_input(text: str, at: int, name: str, terms: Terms) -> Block:
     end = rest.end() if rest else begin
     if terms.more and end >= len(text):
         return Block(len(text), open=True)
-    given = text[begin:end].strip()
     if terms.cut and end >= len(text):
         return Block(len(text), problem=truncated(name), open=True)
-    return replace(_bound(name, given, terms), end=end)
+    return replace(_bound(name, text[begin:end].strip(), terms), end=end)
 
 
 def _same(one: str, other: str, terms: Terms) -> bool:
@@ -248,6 +260,8 @@ def _by_name(name: str, given: str, mark: str, terms: Terms) -> Block:
     return Block(0, problem=Problem("malformed", message))
 
 
-def _after_fence(text: str, block: Block, fenced: bool) -> Block:
-    closer = re.compile(r"\s*```").match(text, block.end) if fenced else None
+def _after_fence(text: str, block: Block, terms: Terms) -> Block:
+    if terms.more and _BEGUN_FENCE.match(text, block.end):
+        return Block(len(text), open=True)
+    closer = _FENCE_END.match(text, block.end)
     return replace(block, end=closer.end()) if closer else block

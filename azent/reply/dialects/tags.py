@@ -24,17 +24,20 @@ _WORDS = (
 OPENER = rf"<\|?(?:{_WORDS})\|?>|<\|python_tag\|>|\[TOOL_REQUEST\]|functools(?=\[)|<\|tool▁call\|>"
 _OPENER = re.compile(OPENER)
 _CLOSER = re.compile(
-    rf"\s*(?:```)?\s*(?:[}}\])]\s*)*(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end|python_end)\|>"
+    rf"\s*+(?:```\s*+)?(?:[}}\])]\s*+){{0,8}}+(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end|python_end)\|>"
     r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
 )
 _ANY_CLOSER = re.compile(rf"</(?:{_WORDS})>")
 _HALF_OPEN = re.compile(r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|<[^>\n]{0,200}\Z")
-_AFTER = re.compile(r"(?:\s*+\S){40}")  # so much tells whether a closing tag follows
+_AFTER = re.compile(r"[\s,;]*+(?:\s*+\S){120}")  # so much tells what follows: a tag, a call
 _SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
 _NAMED = re.compile(r"(?:call:)?(?P<name>[A-Za-z_][\w.:/-]{0,100})\s{0,8}:?\s{0,8}(?=\{)")
 _BETWEEN = re.compile(r"[\s,;]*+")
-_CALLISH = re.compile(r"[{\[｛［]|<function|<\S{0,12}invoke|[A-Za-z_][\w.:/-]{0,100}\s*[({:]")
+_CALLISH = re.compile(
+    r"[{\[｛［]|<function|<\S{0,12}invoke|[A-Za-z_][\w.:/-]{0,100}\s*+(?:\(|:?\s*+\{)"
+)
+VALUES = ("{", "[", "｛", "［")  # what a value in brackets begins with
 _BEGUN = re.compile(r"\s*+(?:[\w.:/`\s-]{0,130}|<[^>]{0,120})\Z")
 
 
@@ -43,7 +46,7 @@ def tagged(text: str, at: int, terms: Terms) -> Block | None:
     opener = _OPENER.match(text, at)
     if opener is None or text[max(0, at - 1) : at] in ("`", '"', "'", "“"):
         return None
-    block = contents(text, opener.end(), terms)
+    block = _contents(text, opener.end(), terms)
     if block is None:
         return _empty(text, opener, terms)
     if block.open:
@@ -54,7 +57,7 @@ def tagged(text: str, at: int, terms: Terms) -> Block | None:
     return replace(closed, wrapper=closed.wrapper and not closed.calls)
 
 
-def contents(text: str, at: int, terms: Terms) -> Block | None:
+def _contents(text: str, at: int, terms: Terms) -> Block | None:
     """All calls from `at` on, in whatever form; None where there is none."""
     found = _one(text, _inside(text, at), terms)
     while found is not None and not found.open and found.problem is None:
@@ -87,17 +90,23 @@ def _one(text: str, at: int, terms: Terms) -> Block | None:
     for known in (markup.QWEN, markup.INVOKE, markup.GLM):
         if (block := markup.markup_call(text, at, terms, known)) is not None:
             return block
-    if text.startswith(("{", "[", "｛", "［"), at):
-        listed = python_calls(text, at, terms, sure=True) if text[at] == "[" else None
-        return listed or protocol(text, at, terms)
+    if text.startswith(VALUES, at):
+        return value(text, at, terms)
     if (named := _NAMED.match(text, at)) is not None:
         return call_with(named.group("name"), text, named.end(), terms)
     return python_calls(text, at, terms, sure=True)
 
 
+def value(text: str, at: int, terms: Terms) -> Block | None:
+    """The value at `at`, in the protocol's form or as a list of Python calls."""
+    listed = python_calls(text, at, terms, sure=True) if text[at] == "[" else None
+    return listed or protocol(text, at, terms)
+
+
 def _empty(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
     """A tag without a call in it: cut, malformed, or mentioned in a sentence."""
-    if _BEGUN.match(text, opener.end()):
+    begin = _inside(text, opener.end())
+    if _BEGUN.match(text, begin):
         if terms.more:
             return Block(len(text), open=True)
         inner = text[opener.end() :].strip()
@@ -105,7 +114,7 @@ def _empty(text: str, opener: re.Match[str], terms: Terms) -> Block | None:
             return Block(len(text), problem=truncated(), open=True)
         return None
     closer = _ANY_CLOSER.search(text, opener.end(), opener.end() + _SHORT)
-    if closer is None and terms.more and len(text) - opener.end() < _SHORT:
+    if closer is None and terms.more and len(text) - begin < _SHORT:
         return Block(len(text), open=True)
     if closer is None or in_a_sentence(text, opener.start(), closer.end()):
         return None

@@ -18,44 +18,46 @@ from azent.reply.weigh import call_with, protocol, truncated, without_object
 class Tokens:
     """How one family writes a call: `head` has a group `name` and ends where the arguments begin.
 
-    `tail` is what may follow them; `partial` matches a head that has only begun; `needs_tail` says
-    that a call without its tail was cut.
+    `end` is what may follow them; `needs_end` says that a call without it was cut.
     """
 
     head: re.Pattern[str]
-    tail: re.Pattern[str]
-    needs_tail: bool = False
+    end: re.Pattern[str]
+    needs_end: bool = False
 
 
 MISTRAL = Tokens(
     re.compile(
         r"\[TOOL_CALLS\]\s*(?P<name>[^\[\]{}<>\s]+?)\s*"
-        r"(?:\[CALL_ID\]\s*[^\[\]{}\s]*\s*)?(?:\[ARGS\]\s*)?(?=\{)"
+        r"(?:\[CALL_ID\]\s*+[^\[\]{}\s]*+\s*+)?(?:\[ARGS\]\s*+)?(?=\{)"
     ),
-    re.compile(r"(?:\s*\[/TOOL_CALLS\])?"),
+    re.compile(r"\[/TOOL_CALLS\]"),
 )
 DEEPSEEK = Tokens(
     re.compile(
         r"<[|｜]tool▁call▁begin[|｜]>(?:\s*function\s*<[|｜]tool▁sep[|｜]>)?\s*(?P<name>[^\s<]+?)\s*"
         r"(?:<[|｜]tool▁sep[|｜]>\s*)?(?:```(?:json)?\s*)?(?=\{)"
     ),
-    re.compile(r"\s*(?:```)?\s*<[|｜]tool▁call▁end[|｜]>"),
-    needs_tail=True,
+    re.compile(r"<[|｜]tool▁call▁end[|｜]>"),
+    needs_end=True,
 )
 KIMI_K2 = Tokens(
     re.compile(
         r"<\|tool_call_begin\|>\s*(?P<name>[^\s<]+?)\s*<\|tool_call_argument_begin\|>\s*(?=\{)"
     ),
-    re.compile(r"\s*<\|tool_call_end\|>"),
-    needs_tail=True,
+    re.compile(r"<\|tool_call_end\|>"),
+    needs_end=True,
 )
 GEMMA = Tokens(
     re.compile(r"<\|tool_call>\s*call:\s*(?P<name>[^\s{}<]+)\s*(?=\{)"),
-    re.compile(r"\s*<tool_call\|>"),
-    needs_tail=True,
+    re.compile(r"<tool_call\|>"),
+    needs_end=True,
 )
 
 
+_BEFORE_END = re.compile(r"\s*+(?:```\s*+)?")
+_BEGUN_END = re.compile(r"`{0,2}(?:<[^>]*)?\Z")
+_SHORT = 40  # so many characters tell whether the end of a call stands there
 _PYTHON = re.compile(r"[A-Za-z_][\w.]{0,100}\(")
 _BARE_INPUT = re.compile(r"\[TOOL_CALLS\]\s*(?P<name>[^\[\]{}<>\s]+)\s*\[ARGS\]\s*[^\s{][^\n]*")
 _SECTION = re.compile(r"<\|tool_calls_section_begin\|>[^<]*+")
@@ -72,24 +74,31 @@ def token_call(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -
     block = call_with(head.group("name"), text, head.end(), terms)
     if block.open or block.problem is not None:
         return block
-    tail = tokens.tail.match(text, block.end)
-    if tail is not None and tail.group():
-        return replace(block, end=tail.end())
-    if terms.more and len(text) - block.end < 40:
+    at = _before_end(text, block.end)
+    end = tokens.end.match(text, at)
+    if end is not None:
+        return replace(block, end=end.end())
+    if terms.more and len(text) - at < _SHORT:
         return Block(len(text), open=True)
-    if tokens.needs_tail and terms.cut and not text[block.end :].strip():
+    if tokens.needs_end and terms.cut and _BEGUN_END.match(text, at):
         return Block(len(text), problem=truncated(head.group("name")), open=True)
     return block
 
 
+def _before_end(text: str, at: int) -> int:
+    """Where the end of a call may stand, behind white space and the end of a fence."""
+    match = _BEFORE_END.match(text, at)
+    return match.end() if match else at
+
+
 def _without_input(text: str, at: int, terms: Terms, tokens: Tokens, partial: str) -> Block | None:
-    """A head without an input in braces: it has its tail all the same, or the text ends in it."""
+    """A head without an input in braces: it has its end all the same, or the text ends in it."""
     begun = re.compile(partial).match(text, at)
     if begun is None:
         return None
-    tail = tokens.tail.search(text, at, begun.end()) if tokens.needs_tail else None
-    if tail is not None:
-        return Block(tail.end(), problem=without_object())
+    end = tokens.end.search(text, at, begun.end()) if tokens.needs_end else None
+    if end is not None:
+        return Block(end.end(), problem=without_object())
     return unfinished(text, terms) if begun.end() >= len(text) else None
 
 
@@ -108,7 +117,7 @@ def mistral(text: str, at: int, terms: Terms) -> Block | None:
         return python_calls(text, opener.end(), terms, sure=True)
     if (bare := _BARE_INPUT.match(text, at)) is not None:
         return _without_braces(text, bare, terms)
-    partial = r"\[TOOL_CALLS\][^\[\]{}<>]*(?:\[[A-Z_]*\]?[^\[\]{}\s]*\s*){0,2}(?:\[[A-Z_]*)?"
+    partial = r"\[TOOL_CALLS\][^\[\]{}<>]*(?:\[[A-Z_]*\]?\s*+[^\[\]{}\s]*\s*+){0,2}(?:\[[A-Z_]*)?"
     return token_call(text, at, terms, MISTRAL, partial)
 
 

@@ -71,6 +71,11 @@ async def streamed_for_ever() -> AsyncIterator[int]:
         yield n
 
 
+async def long_texts_for_ever() -> AsyncIterator[str]:
+    while True:
+        yield "x" * 100_000
+
+
 def ends_midway() -> Iterator[int]:
     yield 1
     raise ValueError("boom")
@@ -102,12 +107,18 @@ def test_what_is_returned_is_told(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "function",
-    [itertools.count, lambda: itertools.repeat("x" * 100_000), lambda: streamed_for_ever()],
+    ("function", "most"),
+    [
+        (itertools.count, 1001),
+        (lambda: itertools.repeat("x" * 100_000), 22),
+        (lambda: streamed_for_ever(), 1001),
+        (lambda: long_texts_for_ever(), 22),
+    ],
 )
-def test_what_has_no_end_is_cut_and_says_so(function: Callable[[], Any]) -> None:
+def test_what_has_no_end_is_cut_and_says_so(function: Callable[[], Any], most: int) -> None:
     result = ran(function)
     assert result.value[-1] == "... and more"
+    assert len(result.value) == most
     assert len(result.text) < 4000
 
 

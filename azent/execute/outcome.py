@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import io
-import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from copy import deepcopy
@@ -84,31 +83,39 @@ def _is_iterator(value: Any) -> bool:
     return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
 
 
+class _Taken:
+    """The items that were taken, with a word at the end where there are more."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._size = 0
+
+    def take(self, item: Any) -> bool:
+        """Take an item, unless there are enough; whether it was taken."""
+        is_enough = len(self.items) == MOST_ITEMS or self._size > MOST_CHARS
+        self.items.append(AND_MORE if is_enough else item)
+        self._size += len(item) if isinstance(item, str | bytes) else 1
+        return not is_enough
+
+
 def _taken(items: Iterator[Any]) -> list[Any]:
-    """The items of an iterator, with a word at the end where there are more than are taken."""
-    taken: list[Any] = []
-    size = 0
-    for item in itertools.islice(items, MOST_ITEMS + 1):
-        if len(taken) == MOST_ITEMS or size > MOST_CHARS:
-            taken.append(AND_MORE)
+    taken = _Taken()
+    for item in items:
+        if not taken.take(item):
             break
-        taken.append(item)
-        size += len(item) if isinstance(item, str | bytes) else 1
     if inspect.isgenerator(items):
         items.close()
-    return taken
+    return taken.items
 
 
 async def _taken_async(items: AsyncIterator[Any]) -> list[Any]:
-    taken: list[Any] = []
+    taken = _Taken()
     async for item in items:
-        if len(taken) == MOST_ITEMS:
-            taken.append(AND_MORE)
+        if not taken.take(item):
             break
-        taken.append(item)
     if inspect.isasyncgen(items):
         await items.aclose()
-    return taken
+    return taken.items
 
 
 # ---- what came of it, as a result ----------------------------------------------------------------

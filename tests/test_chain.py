@@ -127,6 +127,17 @@ def test_steps_are_seen_and_only_the_last_ones_words(watch: Callable[..., list[A
     assert (seen[-1].text, seen[-1].value, seen[-1].usage.requests) == ("the end", "the end", 2)
 
 
+def test_what_a_function_leaves_to_be_awaited_belongs_to_the_loop_of_the_caller() -> None:
+    async def loop(text: str) -> object:
+        return asyncio.get_running_loop()
+
+    async def run() -> bool:
+        chain = Chain(lambda text: loop(text))
+        return await chain.arun("x") is asyncio.get_running_loop()
+
+    assert asyncio.run(run())
+
+
 def test_leaving_a_stream_stops_the_step_that_runs() -> None:
     stopped = []
 

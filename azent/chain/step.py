@@ -108,7 +108,8 @@ async def astream(
     if inspect.iscoroutinefunction(step.does):
         yield Answer("", await complete_async(function))
     else:
-        yield Answer("", await asyncio.to_thread(complete, function))
+        here = waiting_on(asyncio.get_running_loop())  # where what it returns may belong
+        yield Answer("", await asyncio.to_thread(complete, function, here))
 
 
 def parameters(step: Step) -> dict[str, inspect.Parameter]:

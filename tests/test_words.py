@@ -223,6 +223,7 @@ def test_functions_that_are_spoken_of_count() -> None:
         ("JPY", "How much are 5 dollars in yen?", True),
         ("GBP", "I have £20", True),
         ("USD", "I have £20", False),
+        ("USD", "Tell us what 20 pounds are", False),
         ("cm", "24 inches in centimeters", True),
         ("in", "24 inches", True),
         ("kg", "24 inches", False),

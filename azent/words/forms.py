@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Set
 
 # The currencies that are traded most (BIS, Triennial Survey 2022), and bitcoin.
 CURRENCIES = """
-usd: dollar dollars us american america $
+usd: dollar dollars american america $
 eur: euro euros €
 jpy: yen japanese japan ¥
 gbp: pound pounds sterling british britain uk £
@@ -72,7 +72,7 @@ MONTHS = (
 TOKEN = re.compile(r"[a-z]+|[$€¥£₹]")
 DATE = re.compile(r"\b(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})\b")
 RELATIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|now|next|coming|upcoming|last|past|this|week(?:end)?|"
+    r"\b(?:today|tonight|tomorrow|yesterday|now|next|coming|upcoming|last|past|week(?:end)?|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b",
     re.IGNORECASE,
 )

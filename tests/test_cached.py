@@ -134,6 +134,15 @@ def test_a_database_of_another_kind_is_left_as_it_is(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
+def test_a_file_that_sqlite_was_asked_about_is_one_of_replies_still(tmp_path: Path) -> None:
+    cached = Cached(Scripted("one"), tmp_path / "replies.db")
+    list(cached.stream(HELLO))
+    with sqlite3.connect(cached.path) as file:
+        file.execute("analyze")
+    file.close()
+    assert next(iter(cached.stream(HELLO))) == Delta("one")
+
+
 @pytest.mark.parametrize("reply", ["{", "3", '[{"done_reason": "stop", "usage": 3}]', '["a", 3]'])
 def test_a_kept_reply_that_cannot_be_read_is_told(tmp_path: Path, reply: str) -> None:
     file = tmp_path / "replies.db"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -260,3 +262,21 @@ def test_names_of_arguments_are_texts() -> None:
     call, _ = checked(Call("f", given), spec(x=INTEGER))
     assert call.problem is not None
     assert "must be texts" in call.problem.message
+
+
+class Watched(dict[str, Any]):
+    """A schema of which it can be told whether anybody still holds it."""
+
+
+def test_few_schemas_of_others_are_kept() -> None:
+    held = []
+    for _ in range(60):
+        schema = Watched(type="object", properties={"a": {"type": "integer"}})
+        call, _ = checked(
+            Call("f", {"a": "1"}), {"f": {"name": "f", "parameters": schema}}, trusted=False
+        )
+        assert call.tool_input == {"a": 1}
+        held.append(weakref.ref(schema))
+        del schema
+    gc.collect()
+    assert sum(each() is not None for each in held) <= 20

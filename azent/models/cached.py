@@ -35,7 +35,8 @@ TABLE = """create table if not exists replies (
     key text primary key, request text not null, reply text not null,
     kept text not null default current_timestamp
 )"""
-TABLES_THERE = "select name from sqlite_master where type = 'table'"
+OTHERS = """select name from sqlite_master
+    where type = 'table' and name <> 'replies' and name not glob 'sqlite_*'"""
 INSERT = "insert or replace into replies (key, request, reply) values (?, ?, ?)"
 
 
@@ -178,7 +179,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path, timeout=WAIT_SECONDS)) as file:
-            if {name for (name,) in file.execute(TABLES_THERE)} - {"replies"}:
+            if file.execute(OTHERS).fetchone():
                 raise UsageError(f"{path} is a database of another kind", HINT)
             file.execute(TABLE)
             yield file

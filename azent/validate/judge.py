@@ -61,33 +61,41 @@ class Judge:
 class _Same:
     """A schema as a key: equal only to itself, and kept alive so that its id stays its own."""
 
-    __slots__ = ("schema", "trusted")
+    __slots__ = ("schema",)
 
-    def __init__(self, schema: Mapping[str, Any], trusted: bool) -> None:
-        self.schema, self.trusted = schema, trusted
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.schema = schema
 
     def __hash__(self) -> int:
-        return hash((id(self.schema), self.trusted))
+        return id(self.schema)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Same)
-            and self.schema is other.schema
-            and self.trusted == other.trusted
-        )
+        return isinstance(other, _Same) and self.schema is other.schema
 
 
 def judge_for(schema: Mapping[str, Any], trusted: bool) -> Judge:
-    """The judge of a schema, made once for each schema object: it must not change afterwards."""
-    return _made(_Same(schema, trusted))
+    """The judge of a schema, made once for each schema object: it must not change afterwards.
+
+    Of schemas of others few are kept: each request of a client brings new ones, as large as it may.
+    """
+    same = _Same(schema)
+    return _own_judge(same) if trusted else _foreign_judge(same)
 
 
 @lru_cache(maxsize=4096)
-def _made(key: _Same) -> Judge:
+def _own_judge(key: _Same) -> Judge:
+    return _judge(_closed(key.schema))
+
+
+@lru_cache(maxsize=16)
+def _foreign_judge(key: _Same) -> Judge:
+    return _judge(_closed(_without_regexes(key.schema)))
+
+
+def _judge(schema: Mapping[str, Any]) -> Judge:
     import jsonschema
     import referencing
 
-    schema = _closed(key.schema if key.trusted else _without_regexes(key.schema))
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     return Judge(schema, kind(schema, registry=referencing.Registry()))
 

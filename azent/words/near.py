@@ -17,6 +17,7 @@ from azent.messages import Spec, Specs
 from azent.words.plain import by_beginning, content_words, question_words, same
 from azent.words.related import topics_asked, topics_called
 
+LONGEST_KEPT = 20_000  # characters: clients may send functions of any size
 IN_NAME, IN_DESCRIPTION, ELSEWHERE = 2.0, 1.0, 0.5
 
 
@@ -131,12 +132,17 @@ def _known(spec: Spec) -> _Known:
     description = str(spec.get("description") or "")
     inputs: list[str] = []
     _add_texts(spec.get("parameters") or {}, inputs)
-    return _known_by(name, description, " ".join(inputs))
+    texts = (name, description, " ".join(inputs))
+    return _kept(*texts) if sum(map(len, texts)) < LONGEST_KEPT else _known_by(*texts)
 
 
 @lru_cache(maxsize=1024)
-def _known_by(name: str, description: str, inputs: str) -> _Known:
+def _kept(name: str, description: str, inputs: str) -> _Known:
     """Kept, because a decision looks at the same functions many times."""
+    return _known_by(name, description, inputs)
+
+
+def _known_by(name: str, description: str, inputs: str) -> _Known:
     return _Known(
         name=_words(name),
         description=_words(description),

@@ -104,6 +104,26 @@ def test_an_answer(text: str, words: str, thinking: str) -> None:
         )
 
 
+@pytest.mark.parametrize("gap", ["", "\n", " " * 40, " " * 200, "word " * 50, "\n" * 60])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<think>hm", "</think>Hi"),
+        ("<|channel|>analysis<|message|>hm<|call|>", "<|start|>assistant<|message|>Hi"),
+        ("<|channel|>analysis<|message|>hm<|channel|>final", "<|message|>Hi"),
+        ("<|channel|>analysis<|message|>hm<|chan", "nel|>final<|message|>Hi"),
+        ("<|open|>think<|sep|>hm<|close|>think", "<|sep|>Hi"),
+    ],
+)
+def test_the_reasoning_shown_is_never_taken_back(before: str, gap: str, after: str) -> None:
+    reader, shown = Reader(specs()), ""
+    for char in before + gap + after:
+        reader.feed(char)
+        shown += reader.thoughts()
+    reply = reader.close()
+    assert (shown + reader.thoughts()).strip() == reply.thinking
+
+
 def test_a_listing_streams_line_by_line() -> None:
     reader = Reader(specs())
     reader.feed("Like this:\n```python\nfor x in y:\n")
@@ -173,6 +193,7 @@ def test_quotes_around_data_stay(text: str) -> None:
         "hm <|channel>thought",
         "hm <unused94>thought",
         "hm </s>  and more",
+        "hm <|tool_call>call:now{}<t" + "x" * 60,
         "[TOOL_CALLS]fly[CALL_ID]\n2[ARGS]{",
         "[TOOL_CALLS]now{}" + " " * 60 + "[/TOOL_CALLS]More.",
         "hm <|start|>assistant to=functions.now<|message|>{}" + "\n" * 30 + "<|call|>More.",

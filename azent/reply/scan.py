@@ -26,7 +26,9 @@ from azent.reply.weigh import protocol
 
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
 _MAYBE_SEQUEL = re.compile(r"[\s,;]*+(?:an?d?|or?)?\s*\Z")
-_HELD_IN_MODE = re.compile(r"<\|[^\n]{0,160}\Z|[<\[◁\n][^<\[◁]{0,40}\Z")
+_HELD_IN_MODE = re.compile(
+    r"<\|[^\n]{0,200}\Z|<\|(?:call|return)\|>\s{0,8}<[^>\n]{0,8}\Z|[<\[◁\n][^<\[◁]{0,40}\Z|\s+\Z"
+)
 _INVENTED = re.compile(
     r"[ \t]{0,8}[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation"
     r"|Results?|Output|User|Human|Assistant)[*_]{0,2}[ \t]{0,2}[:：]",
@@ -118,7 +120,7 @@ class Scan:
 
     def _certain_in_mode(self, closer: re.Match[str] | None) -> int:
         end = closer.start() if closer else len(self._text)
-        held = _HELD_IN_MODE.search(self._text, max(self._at, end - 170), end)
+        held = _HELD_IN_MODE.search(self._text, max(self._at, end - 210), end)
         return held.start() if held else end
 
     def _in_prose(self, terms: Terms) -> Iterator[Block]:

@@ -20,10 +20,12 @@ _TO = re.compile(r"to=([\w.:/-]+)")
 _ENDING = re.compile(r"\s*<\|(?:call|end|return)\|>")
 _MAYBE_ENDING = re.compile(r"\s*(?:<\|?\w{0,6}\|?)?\Z")
 _UNTIL = re.compile(r"<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z")
-_REAL_HEADER = r"(?:analysis|commentary|final)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
+_REAL_HEADER = (
+    r"(?:analysis|commentary|final)[^<\n]{0,120}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>"
+)
 _THOUGHT_ENDS = (
     r"<\|end\|>",
-    r"<\|(?:call|return)\|>(?=\s*(?:\Z|<\|start\|>))",
+    r"<\|(?:call|return)\|>(?=\s*\Z|\s{0,8}<\|start\|>)",
     rf"(?=<\|start\|>|<\|channel\|>{_REAL_HEADER})",
 )
 THOUGHT = Mode(False, re.compile("|".join(_THOUGHT_ENDS)))

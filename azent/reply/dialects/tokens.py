@@ -56,7 +56,7 @@ GEMMA = Tokens(
 
 
 _BEFORE_END = re.compile(r"\s*+(?:```\s*+)?")
-_BEGUN_END = re.compile(r"`{0,2}(?:<[^>]*)?\Z")
+_BEGUN_END = re.compile(r"`{0,2}(?:<[^>]{0,24})?\Z")
 _SHORT = 40  # so many characters tell whether the end of a call stands there
 _PYTHON = re.compile(r"[A-Za-z_][\w.]{0,100}\(")
 _BARE_INPUT = re.compile(r"\[TOOL_CALLS\]\s*(?P<name>[^\[\]{}<>\s]+)\s*\[ARGS\]\s*[^\s{][^\n]*")

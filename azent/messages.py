@@ -210,10 +210,14 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The model is being asked; what for, and the how-manieth request of this question it is."""
+    """The model is being asked; what for, and the how-manieth request of this question it is.
+
+    `why` says what a prompt set's rules about words decided before it, where they did.
+    """
 
     move: Move
     number: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

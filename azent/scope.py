@@ -29,6 +29,8 @@ from azent.words import (
     wanted,
 )
 
+NOTHING_SHARED = "the question shares no word with a function, so none is called"
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -36,7 +38,8 @@ class Scope:
 
     `pressed` is how many the model has to write, of which those that add nothing are left out.
     `shared` is how many words the question shares with the nearest function, where they count.
-    `onward`: it is a further step, to be made with what the ones before have given.
+    `onward`: it is a further step, to be made with what the ones before have given. `why` says
+    for a person what the words of the question decided.
     """
 
     specs: Specs
@@ -45,6 +48,7 @@ class Scope:
     pressed: int = 0
     shared: int | None = None
     onward: bool = False
+    why: str = ""
 
 
 def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: str = "") -> Scope:
@@ -115,13 +119,21 @@ def _by_words(log: Log, specs: Specs, rules: WordRules) -> Scope:
         return Scope(specs)
     near = nearness(subject(questions, specs), specs)
     if rules.decline and not near.shared:
-        return Scope(specs if is_in_another_language(questions[-1]) else {})
+        foreign = is_in_another_language(questions[-1])
+        return Scope(specs) if foreign else Scope({}, why=NOTHING_SHARED)
     count = _count(questions[-1], near, rules)
     joined = count.pressed > 1
     offered = (
         _several(near, questions[-1], specs, rules) if joined else _nearest(near, specs, rules)
     )
-    return replace(count, specs=offered, shared=near.shared)
+    return replace(count, specs=offered, shared=near.shared, why=_why(count, offered))
+
+
+def _why(count: Scope, offered: Specs) -> str:
+    more = "one call" if count.pressed < 2 else "one call or more"
+    many = "several calls" if count.least > 1 else more
+    least = "" if count.least else ", or none"
+    return f"by its words the question asks for {many}{least}, of: {', '.join(offered)}"
 
 
 def _count(question: str, near: Near, rules: WordRules) -> Scope:
@@ -155,7 +167,10 @@ def _further(log: Log, specs: Specs, rules: WordRules) -> Scope:
     spoken = spoken_of(question, specs) - _done(turn_of(log))
     left = [name for name in spoken if scores[name] >= least]
     offered = {name: spec for name, spec in specs.items() if name in left}
-    return Scope(offered, 1, pressed=1, onward=True) if left else Scope(specs)
+    if not left:
+        return Scope(specs)
+    why = f"by its words the question goes on to: {', '.join(offered)}"
+    return Scope(offered, 1, pressed=1, onward=True, why=why)
 
 
 def _done(turn: Log) -> frozenset[str]:

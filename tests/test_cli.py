@@ -87,6 +87,32 @@ def test_the_trace_has_replies_and_costs() -> None:
     assert "→ add(a=2, b=3)\n← add: 5" in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("question", "script", "said"),
+    [
+        ("Who wrote Hamlet?", ["Shakespeare."], "shares no word with a function"),
+        ("Add 2 and 3", [ADD, NONE, "5"], "asks for one call or more, of: add"),
+    ],
+)
+def test_the_trace_says_once_what_words_decided(
+    question: str, script: list[str], said: str
+) -> None:
+    asked = ["ask", question, "-m", "scripted", "-p", "small", "-t", "sums.py"]
+    with ScriptedOllama(*script) as server:
+        shown = azent(*asked, "-v", server=server)
+    assert shown.stderr.count(said) == 1
+    with ScriptedOllama(*script) as server:
+        events = [
+            json.loads(line)
+            for line in azent(*asked, "--jsonl", server=server).stdout.split("\n")
+            if line
+        ]
+    assert [said in event.get("why", "") for event in events if event["event"] == "asking"] == [
+        True,
+        *[False] * (len(script) - 1),
+    ]
+
+
 @pytest.mark.parametrize("more", [[], ["--cache", "replies.db"]])
 def test_a_question_is_held_against_the_context_there_is(more: list[str]) -> None:
     with ScriptedOllama("ok", context_length=1024) as server:

@@ -501,6 +501,22 @@ def test_a_decision_is_narrowed_down(
     assert (list(found.specs), found.least, found.most) == (names, least, most)
 
 
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("What is 17 * 23?", "by its words the question asks for one call, of: multiply"),
+        ("Who wrote Hamlet?", "the question shares no word with a function, so none is called"),
+        (
+            "Weather in Oslo and also the forecast for Rome",
+            "by its words the question asks for several calls, of: weather, forecast",
+        ),
+        ("北京今天天气怎么样？", ""),
+    ],
+)
+def test_what_words_decided_is_said(question: str, why: str) -> None:
+    assert scope(question).why == why
+
+
 def test_without_rules_everything_is_open() -> None:
     assert scope("Who wrote Hamlet?", WordRules()) == Scope(SPECS)
 

@@ -77,8 +77,9 @@ def _json(value: Any) -> str:
 def event_json(event: Event) -> dict[str, Any]:
     """An event as plain JSON values, its name under "event"."""
     match event:
-        case Asking(move, number):
-            return {"event": "asking", "move": move, "number": number}
+        case Asking(move, number, why):
+            told = {"why": why} if why else {}
+            return {"event": "asking", "move": move, "number": number, **told}
         case Chunk(text):
             return {"event": "chunk", "text": text}
         case Thinking(text):

@@ -89,7 +89,9 @@ class Watcher:
     def show(self, event: Event) -> None:
         """Show one event."""
         match event:
-            case Asking():
+            case Asking(_, _, why):
+                if why and self.verbose:
+                    self._line("·", why, "dim")
                 self._wait(self._pace.words)
             case Chunk(text):
                 self._screen.rest()

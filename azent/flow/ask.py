@@ -35,7 +35,7 @@ AT_LIMIT = "the reply was cut at the model's limit of tokens (num_predict)"
 def ask(turn: Turn, step: Ask) -> Moves:
     """Ask the model what a step says, and put its reply into the log."""
     turn.asked += 1
-    yield Asking(step.move, turn.asked)
+    yield Asking(step.move, turn.asked, step.why)
     reply = yield from reply_to(turn, step)
     before = len(turn.log)
     turn.grow(hear(turn.log, reply, turn.terms))

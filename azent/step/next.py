@@ -20,7 +20,8 @@ class Ask:
     """Ask the model: these messages, held to this schema if there is one.
 
     `fit` is what they are expected to take of the context, where that is known; `shown`, whether a
-    person may see the words as they come.
+    person may see the words as they come. `why` says what the words of the question decided, where
+    this request follows from it.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -28,6 +29,7 @@ class Ask:
     move: Move
     fit: Fit | None = None
     shown: bool = True
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,15 @@ def next_step(log: Log, terms: Terms) -> Step:
 def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     messages = messages_for(log, terms, move)
     fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
-    shown = terms.typed is None
-    return Ask(messages, _format(log, terms, move), move, fitted, shown)
+    held = _format(log, terms, move)
+    return Ask(messages, held, move, fitted, terms.typed is None, _why(log, terms, move))
+
+
+def _why(log: Log, terms: Terms, move: Move) -> str:
+    """What the words of the question decided, where it is this move that they led to."""
+    scope = _scope(log, terms)
+    is_new = scope.onward or not replies_of(turn_of(log))
+    return scope.why if is_new and (move != "answer" or not scope.specs) else ""
 
 
 def _next_move(log: Log, terms: Terms) -> Move | None:

@@ -194,6 +194,8 @@ def test_quotes_around_data_stay(text: str) -> None:
         "hm <unused94>thought",
         "hm </s>  and more",
         "hm <|tool_call>call:now{}<t" + "x" * 60,
+        "<|tool_call_begin|>{<|tool_call_argument_begin|>{",
+        "<｜tool▁call▁begin｜>{<｜tool▁sep｜>{}",
         "[TOOL_CALLS]fly[CALL_ID]\n2[ARGS]{",
         "[TOOL_CALLS]now{}" + " " * 60 + "[/TOOL_CALLS]More.",
         "hm <|start|>assistant to=functions.now<|message|>{}" + "\n" * 30 + "<|call|>More.",

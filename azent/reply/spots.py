@@ -1,7 +1,8 @@
 """The spots of a reply where something other than prose may begin.
 
 Prose is passed at the speed of one search for a handful of characters; only at these is looked
-closer. `held_from` says how much at the end of a text could still become such a spot.
+closer. `held_from` says how much at the end of a text could still become such a spot; so that this
+is little, all that a spot is recognised by is bounded, white space too.
 """
 
 from __future__ import annotations

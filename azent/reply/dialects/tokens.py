@@ -35,7 +35,7 @@ MISTRAL = Tokens(
 )
 DEEPSEEK = Tokens(
     re.compile(
-        r"<[|｜]tool▁call▁begin[|｜]>(?:\s*function\s*<[|｜]tool▁sep[|｜]>)?\s*(?P<name>[^\s<]+?)\s*"
+        r"<[|｜]tool▁call▁begin[|｜]>(?:\s*function\s*<[|｜]tool▁sep[|｜]>)?\s*(?P<name>[^\s<{]+?)\s*"
         r"(?:<[|｜]tool▁sep[|｜]>\s*)?(?:```(?:json)?\s*)?(?=\{)"
     ),
     re.compile(r"<[|｜]tool▁call▁end[|｜]>"),
@@ -43,7 +43,7 @@ DEEPSEEK = Tokens(
 )
 KIMI_K2 = Tokens(
     re.compile(
-        r"<\|tool_call_begin\|>\s*(?P<name>[^\s<]+?)\s*<\|tool_call_argument_begin\|>\s*(?=\{)"
+        r"<\|tool_call_begin\|>\s*(?P<name>[^\s<{]+?)\s*<\|tool_call_argument_begin\|>\s*(?=\{)"
     ),
     re.compile(r"<\|tool_call_end\|>"),
     needs_end=True,

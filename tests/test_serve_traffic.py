@@ -145,6 +145,18 @@ def test_tags_and_show_are_the_servers_own() -> None:
     assert version["version"]
 
 
+def test_a_server_that_is_down_hides_the_models_of_no_other() -> None:
+    down = open_model("lost", host="http://127.0.0.1:9", retries=0)
+    with (
+        ScriptedOllama("x") as ollama,
+        serving({"lost": down, "scripted": open_model("scripted", host=ollama.url)}) as url,
+    ):
+        names = [tag["name"] for tag in httpx.get(f"{url}/api/tags").json()["models"]]
+    assert [name.partition(":")[0] for name in names] == ["scripted"]
+    with serving({"lost": down}) as url:
+        assert httpx.get(f"{url}/api/tags").status_code >= 500
+
+
 # ---- hanging up ----------------------------------------------------------------------------------
 
 

@@ -68,15 +68,26 @@ class Catalogue:
     # ---- Ollama ----------------------------------------------------------------------------------
 
     async def ollama_tags(self, path: str = "/api/tags") -> Body:
-        """The models that are served, as their server lists them."""
+        """The models that are served, as their server lists them.
+
+        A server that is down hides the models of no other; ModelError is raised where none is left.
+        """
         listed: list[Body] = []
+        down: list[ModelError] = []
         for name in self.models:
-            upstream = self.upstream(name, OLLAMA)
-            if upstream is None:
-                listed.append(self._tag(name))
-            else:
-                listed += _named(await _asked(upstream, "GET", path), upstream.model)
+            try:
+                listed += await self._listed(name, path)
+            except ModelError as error:
+                down.append(error)
+        if down and not listed:
+            raise down[0]
         return {"models": listed}
+
+    async def _listed(self, name: str, path: str) -> list[Body]:
+        upstream = self.upstream(name, OLLAMA)
+        if upstream is None:
+            return [self._tag(name)]
+        return _named(await _asked(upstream, "GET", path), upstream.model)
 
     async def ollama_show(self, name: str, body: Body) -> Body:
         """A model's description, with "tools" among what it can do."""

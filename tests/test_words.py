@@ -367,6 +367,21 @@ def test_codes_say_nothing_that_their_words_do_not() -> None:
     assert not says_nothing_else({"amount": 100, "from": "EUR", "to": "CHF"}, asked)
 
 
+@pytest.mark.parametrize(
+    ("tool_input", "held"),
+    [
+        ({"city": "Lima, Peru"}, True),
+        ({"cities": ["Oslo, Norway", "Lima"]}, True),
+        ({"at": {"city": "Oslo, New York"}}, True),
+        ({"city": "Tokyo, Japan"}, False),
+        ({"city": "Oslo, lima beans"}, False),
+        ({"city": "Oslo, Rome, Lima"}, False),
+    ],
+)
+def test_where_a_place_lies_need_not_be_said(tool_input: dict[str, Any], held: bool) -> None:
+    assert says_nothing_else(tool_input, "Weather in Oslo and in Lima") is held
+
+
 def test_choices_need_not_be_said_by_their_names() -> None:
     sizes = {"type": "string", "enum": ["small", "large"]}
     properties = {"one": sizes, "many": {"type": "array", "items": sizes}, "free": {}}
@@ -627,7 +642,7 @@ def test_what_is_left_out_is_told() -> None:
     reply = azent.select(
         "How does weather come about?", [weather], Scripted(CALL), prompts=set_of()
     )
-    assert reply.repairs == ("a call of weather was left out: nothing said bears it out",)
+    assert reply.repairs == ("a call of weather was left out: nothing said asks for it",)
 
 
 def test_later_decisions_are_free() -> None:

@@ -9,6 +9,7 @@ but where one reply may make one call only, what else the question says may be t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,13 +46,20 @@ def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...
 
 
 def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
-    """A reply with its calls so held; its repairs tell of which functions none is left."""
+    """A reply with its calls so held; its repairs tell how many of which functions are gone."""
     calls = held_calls(reply.calls, log, terms)
     if calls == reply.calls:
         return reply
-    left = {call.tool for call in reply.calls} - {call.tool for call in calls}
-    notes = [f"a call of {name} was left out: nothing said bears it out" for name in sorted(left)]
+    gone = Counter(call.tool for call in reply.calls)
+    gone.subtract(call.tool for call in calls)
+    notes = [_gone(name, count) for name, count in sorted(gone.items()) if count]
     return replace(reply, calls=calls, repairs=(*reply.repairs, *notes))
+
+
+def _gone(tool: str, count: int) -> str:
+    if count == 1:
+        return f"a call of {tool} was left out: nothing said asks for it"
+    return f"{count} calls of {tool} were left out: nothing said asks for them"
 
 
 def _is_judged(log: Log, terms: Terms) -> bool:

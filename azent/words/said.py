@@ -38,6 +38,8 @@ COMPARED = re.compile(
 )
 # Capitals that may stand for a name.
 SHORT = re.compile(r"[A-Z]{2,4}")
+# A place and the state or country that it lies in.
+PLACE = re.compile(r"([^,]+), [A-Z][A-Za-z. ]{1,30}")
 CODE = re.compile(r"\b(\d+)\b")  # in a description, before what it stands for
 
 
@@ -136,7 +138,17 @@ def brings_news(
 
 def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
     """Are all the words and figures of a call in the text, themselves or by what they mean?"""
-    return _parts(tool_input) - codes_for(text) <= _parts(text)
+    return _parts(_without_regions(tool_input)) - codes_for(text) <= _parts(text)
+
+
+def _without_regions(value: Any) -> Any:
+    """Values without what stands behind a place: Lima for "Lima, Peru"."""
+    if isinstance(value, Mapping):
+        return {name: _without_regions(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_regions(inner) for inner in value]
+    place = PLACE.fullmatch(value) if isinstance(value, str) else None
+    return place.group(1) if place else value
 
 
 def _parts(value: Any) -> frozenset[str]:

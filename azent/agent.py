@@ -41,7 +41,7 @@ from azent.session import Keeper, Session, kept
 from azent.step import asked, recovered, told_of
 from azent.system import System, system_text
 from azent.toolbox import Toolbox
-from azent.tools import RESERVED, Tool, are_trusted, as_tool, tool
+from azent.tools import Tool, are_trusted, as_tool, choice_among, tool
 from azent.tracing import RunInfo, atraced, traced
 from azent.typed import typed
 
@@ -95,7 +95,7 @@ class Agent:
         self.prompts = prompts
         self.system = text_or_function("system", system)
         self.output = None if output is None else typed(output)
-        self.choice = one_of("choice", choice, [*sorted(RESERVED), *self.toolbox.tools])
+        self.choice = choice_among(choice, self.toolbox.tools)
         self.rounds = whole("rounds", rounds, 0)
         self.repairs = whole("repairs", repairs, 0)
         self.timeout = None if timeout is None else seconds("timeout", timeout)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent import prompt
-from azent.arguments import log_in, many, one_of, sendable, text, whole
+from azent.arguments import log_in, many, sendable, text, whole
 from azent.errors import UsageError
 from azent.messages import Answer, Log, Question, Reply, Request
 from azent.models import Model, open_model
 from azent.prompt import PromptSet
 from azent.request import Terms
 from azent.step import Ask, Listening, hear, next_step, options_for
-from azent.tools import RESERVED, are_trusted, specs_of
+from azent.tools import are_trusted, choice_among, specs_of
 
 EXAMPLE = '[{"role": "user", "content": "..."}]'
 Words: TypeAlias = str | Sequence[Mapping[str, Any]]
@@ -45,7 +45,7 @@ def select(
         specs,
         prompt_set,
         system,
-        one_of("choice", choice, [*sorted(RESERVED), *specs]),
+        choice_among(choice, specs),
         repairs=whole("repairs", repairs, 0),
         trusted=are_trusted(tools),
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from azent.arguments import called, flag, seconds, text, whole
+from azent.arguments import called, flag, one_of, seconds, text, whole
 from azent.errors import SchemaError, UsageError
 from azent.messages import Spec
 
@@ -187,6 +187,11 @@ def specs_of(things: Iterable[object]) -> dict[str, Spec]:
             )
         specs[spec["name"]] = spec
     return specs
+
+
+def choice_among(choice: str, names: Iterable[str]) -> str:
+    """The choice, if it is one for tools of these names. Raises UsageError."""
+    return one_of("choice", choice, [*sorted(RESERVED), *names])
 
 
 def duplicate(name: str) -> SchemaError:

@@ -169,13 +169,12 @@ def render(
 
 
 def _terms(values: dict[str, Value]) -> Terms:
-    from azent.arguments import one_of
     from azent.request import Terms
-    from azent.tools import RESERVED, specs_of
+    from azent.tools import choice_among, specs_of
 
     specs = specs_of(functions_from(values["tools"].value, none=False))
     prompt_set = prompts_from(values["prompts"].value, values["model"].value or "")
-    choice = one_of("choice", values["choice"].value, [*sorted(RESERVED), *specs])
+    choice = choice_among(values["choice"].value, specs)
     return Terms(specs, prompt_set, values["system"].value, choice)
 
 

@@ -80,15 +80,13 @@ def next_step(log: Log, terms: Terms) -> Step:
 def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     messages = messages_for(log, terms, move)
     fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
-    held = _format(log, terms, move)
-    return Ask(messages, held, move, fitted, terms.typed is None, _why(log, terms, move))
-
-
-def _why(log: Log, terms: Terms, move: Move) -> str:
-    """What the words of the question decided, where it is this move that they led to."""
-    scope = _scope(log, terms)
-    is_new = scope.onward or not replies_of(turn_of(log))
-    return scope.why if is_new and (move != "answer" or not scope.specs) else ""
+    is_first = not replies_of(turn_of(log))
+    # An answer to what was found decides nothing more.
+    scope = _scope(log, terms) if is_first or move != "answer" else Scope(terms.specs)
+    leads_here = move != "answer" or not scope.specs
+    why = scope.why if leads_here and (is_first or scope.onward) else ""
+    held = _format(log, terms, move, scope)
+    return Ask(messages, held, move, fitted, terms.typed is None, why)
 
 
 def _next_move(log: Log, terms: Terms) -> Move | None:
@@ -139,12 +137,11 @@ def _is_forced(turn: Log, terms: Terms) -> bool:
     return choice_now(turn, terms) not in ("auto", "none")
 
 
-def _format(log: Log, terms: Terms, move: Move) -> dict[str, Any] | None:
+def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] | None:
     if move == "answer":
         return terms.typed.held if terms.typed else terms.output
     if move == "single" or not terms.prompts.held:
         return None
-    scope = _scope(log, terms)
     if move == "gate" or move == "choose" or move == "list":
         return narrowing_schema(move, scope.specs)
     return reply_schema(

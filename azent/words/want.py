@@ -39,9 +39,8 @@ class Wanted:
     most: int
 
 
-def is_sure(question: str) -> bool:
+def _is_sure(question: str) -> bool:
     """Do the joining words, three or two and a strong one, leave no doubt of several things?"""
-    question = _without_quotes(question)
     found = len(JOINING.findall(question))
     return found > 2 or (found == 2 and bool(STRONG.search(question)))
 
@@ -61,7 +60,7 @@ def wanted(
     """
     question = _without_quotes(question)
     found = len(JOINING.findall(question))
-    if found < joins or (strict and not is_sure(question)):
+    if found < joins or (strict and not _is_sure(question)):
         return Wanted(1, MOST if found else 1)
     best = max(scores.values(), default=0.0)
     near = sum(score >= mentioned * best for score in scores.values()) if best else 1

@@ -161,6 +161,8 @@ def spec_of(thing: object) -> Spec:
     """The spec of a tool, a function, or a dict that is one already (OpenAI's wrapping too)."""
     if not isinstance(thing, Mapping):
         return as_tool(thing).spec
+    from azent.schema.foreign import with_choices_in_items
+
     inner = thing.get("function", thing)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         hint = 'A tool is {"name": ..., "description": ..., "parameters": {a JSON Schema}}.'
@@ -169,7 +171,7 @@ def spec_of(thing: object) -> Spec:
     if not isinstance(parameters, Mapping):
         hint = 'Give a JSON Schema: {"type": "object", "properties": {...}}.'
         raise SchemaError(f"the parameters of {inner['name']!r} are no JSON Schema", hint)
-    return {"description": "", **inner, "parameters": parameters}
+    return {"description": "", **inner, "parameters": with_choices_in_items(parameters)}
 
 
 def are_trusted(things: Iterable[object]) -> bool:

@@ -61,6 +61,8 @@ ODD = {
         "free": {"type": "string", "format": "email", "pattern": "foo(?=bar)"},
         "four": {"const": 4},
         "anything": True,
+        "place": {"type": "string", "description": "In the format 'City, State', e.g. 'Rome, GA'"},
+        "day": {"type": ["string", "null"], "description": "as YYYY-MM-DD", "default": None},
         "pair": {"type": "array", "prefixItems": [{"type": "integer"}], "minItems": 1},
     },
     "required": ["only_described"],
@@ -121,5 +123,93 @@ def test_a_thought_comes_first() -> None:
 
 def test_nothing_in_it_refers_or_names_null() -> None:
     dumped = json.dumps(reply_schema({"odd": {"name": "odd", "parameters": ODD}, **SPECS}))
-    for keyword in ("$ref", "const", "null", "pattern", "allOf", "oneOf", "email"):
+    for keyword in ("$ref", "const", "null", "foo(?=bar)", "allOf", "oneOf", "email"):
         assert f'"{keyword}"' not in dumped
+
+
+def held_to(about: dict[str, Any]) -> dict[str, Any]:
+    """What a text that is so described is held to, as the only input of a function."""
+    parameters = {"type": "object", "properties": {"it": about}, "required": ["it"]}
+    call = reply_schema({"f": {"name": "f", "parameters": parameters}})
+    items = call["properties"]["tools"]["items"]
+    schema: dict[str, Any] = items["properties"]["tool_input"]["properties"]["it"]
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("description", "right", "wrong"),
+    [
+        ("City in the format of 'City, State', such as 'Reno, NV'", "Los Gatos, CA", "Los Gatos"),
+        ("City in the format of 'City, State', such as 'Reno, NV'", "Łódź, PL", "Łódź, Polska"),
+        ("The city and state, e.g. San Francisco, CA", "Reno, Nevada", "Reno"),
+        ("'City, State (abbr)' or 'City, Country' (e.g. 'Paris, France')", "Rome, Italy", "Rome"),
+        ("City, State. States are abbreviated ('CA' for California)", "Reno, NV", "Reno, Nevada"),
+        ("The date as YYYY-MM-DD", "2024-03-01", "2024-3-1"),
+        ("The date (mm/dd/yyyy)", "03/31/2024", "2024-03-31"),
+        ("The day, such as '2023-04-15' or '2023-05-01'", "2024-03-01", "March 1"),
+        ("24-hour format 'HH:MM', such as '19:00' for 7 PM", "07:30", "7:30 AM"),
+        ("When, in the format 'YYYY-MM-DD HH:MM:SS'", "2024-03-01 07:30:00", "2024-03-01"),
+        ("When, as YYYY-MM-DDTHH:MM:SSZ", "2024-03-01T07:30:00Z", "2024-03-01 07:30:00"),
+    ],
+)
+def test_a_text_is_held_to_the_form_that_its_description_asks_for(
+    description: str, right: str, wrong: str
+) -> None:
+    judge = jsonschema.Draft202012Validator(held_to({"type": "string", "description": description}))
+    assert (judge.is_valid(right), judge.is_valid(wrong)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "",
+        "The city, such as 'New York, NY' or 'Paris'",
+        "'City, State', or 'City' where it has no state",
+        "Street, City, State, such as '1 Main St, Reno, NV'",
+        "As YYYY-MM-DD, or 'tomorrow'",
+        "As YYYY-MM-DD or MM/DD/YYYY",
+        "From YYYY-MM-DD to YYYY-MM-DD",
+        "As HH:MM AM or PM",
+        "How dates are written. Default is 'MM-DD-YYYY'",
+        "An id, such as 'B-12' or '12:30:1'",
+    ],
+)
+def test_a_description_that_leaves_a_choice_holds_to_nothing(description: str) -> None:
+    assert held_to({"type": "string", "description": description}) == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("default", "right"), [("dontcare", "dontcare"), ("null", "null"), (None, "2024-03-01")]
+)
+def test_a_default_of_another_form_may_be_written(default: Any, right: str) -> None:
+    about = "As YYYY-MM-DD; 'dontcare' means any" if default == "dontcare" else "As YYYY-MM-DD"
+    schema = held_to({"type": "string", "description": about, "default": default})
+    judge = jsonschema.Draft202012Validator(schema)
+    assert judge.is_valid(right)
+    assert judge.is_valid("2024-03-01")
+    assert not judge.is_valid("any")
+
+
+def test_an_optional_text_is_held_to_its_form_too() -> None:
+    def book(day: str | None = None) -> None:
+        """Book a table.
+
+        Args:
+            day: the day, as YYYY-MM-DD
+        """
+
+    schema = reply_schema({"book": function_to_json(book)})
+    assert json.dumps(schema).count("[0-9]{4}-[0-9]{2}-[0-9]{2}") == 1
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"type": "string", "enum": ["2024-01-01", "any"]},
+        {"type": "string", "format": "date"},
+        {"type": "integer"},
+        {"type": "array", "items": {"type": "string"}},
+    ],
+)
+def test_only_texts_that_nothing_else_holds_are_held_to_a_form(about: dict[str, Any]) -> None:
+    assert held_to({**about, "description": "as YYYY-MM-DD"}) == about

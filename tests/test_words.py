@@ -133,6 +133,22 @@ def test_the_nearest_function(question: str, nearest: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "function", "near"),
+    [
+        ("What is on my desktop?", "run: Executes a command in a shell.", True),
+        ("Remind me to call Ann", "create: Adds a todo.", True),
+        ("The odds of three heads?", "binomial: Probability of so many successes.", True),
+        ("It is too loud", "set: Sets the volume.", True),
+        ("What is on my desktop?", "create: Adds a todo.", False),
+    ],
+)
+def test_what_goes_together_is_near(question: str, function: str, near: bool) -> None:
+    name, _, description = function.partition(": ")
+    spec = {"name": name, "description": description, "parameters": {}}
+    assert bool(nearness(question, {name: spec}).shared) is near
+
+
+@pytest.mark.parametrize(
     ("question", "near"),
     [
         ("Is it cold in Oslo?", {"weather", "forecast"}),
@@ -353,6 +369,14 @@ def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool)
         ({"city": "大阪"}, [{"city": "東京"}], "Weather in 東京 and 大阪", True),
         ({"city": "東京"}, [{"city": "東京"}], "Weather in 東京 and 大阪", False),
         ({"city": "Łódź"}, [{"city": "Kraków"}], "Weather in Kraków and Łódź", True),
+        # Numbers in another unit, or with thousands set apart; an article is none.
+        ({"sum": 700000}, [{"sum": 500000}], "$500,000, then $700,000", True),
+        ({"share": 0.3}, [{"share": 0.2}], "20% and 30%", True),
+        ({"count": 1}, [{"count": 5}], "a box of 5", False),
+        # Lists of numbers that stand in the text as they are.
+        ({"v": [3, 2, 1]}, [{"v": [1, 2, 3]}], "[1, 2, 3] and [3, 2, 1]", True),
+        ({"v": [2, 1, 3]}, [{"v": [1, 2, 3]}], "[1, 2, 3] and [3, 2, 1]", False),
+        ({"v": [[3, 2], [1, 0]]}, [{"v": [[0, 1], [2, 3]]}], "0, 1, 2, 3 or 3, 2, 1, 0", True),
     ],
 )
 def test_a_further_call_brings_news(
@@ -438,6 +462,12 @@ BODY = {
         ("state", {"type": "string"}, "CA", "in San Jose, California", "CA"),
         ("city", {"type": "string"}, "NYC", "in New York City", "NYC"),
         ("country", {"type": "string"}, "US", "focus on London", None),
+        ("airport", {"type": "string"}, "SFO", "a flight from San Francisco", "SFO"),
+        ("airport", {"type": "string"}, "JFK", "a flight from San Francisco", None),
+        ("stock", {"type": "string"}, "AAPL", "the stock of Apple", "AAPL"),
+        # A formula may be written in other signs.
+        ("f", {"type": "string"}, "lambda x: 3*x**2", "f(x) = 3x^2", "lambda x: 3*x**2"),
+        ("f", {"type": "string"}, "lambda x: 3*x**5", "f(x) = 3x^2", None),
         # What was said stays, also where it is what would be taken anyway.
         ("unit", UNIT, "celsius", "Weather in Oslo", None),
         ("unit", UNIT, "celsius", "Weather in Oslo in Celsius", "celsius"),
@@ -450,6 +480,10 @@ BODY = {
         ("kind", CODES, 3, "an ironing service", None),
         # A choice is read as the words that it is made of.
         ("mode", {"enum": ["AIR_DRY", "COOL"]}, "AIR_DRY", "the dry mode please", "AIR_DRY"),
+        # A choice may be said in words of its own, where what it is for is spoken of.
+        ("windStrength", {"enum": ["LOW", "HIGH"]}, "HIGH", "with the strongest wind", None),
+        ("windStrength", {"enum": ["LOW", "HIGH"]}, "HIGH", "strongest wind strength", "HIGH"),
+        ("windStrength", {"type": "string"}, "HIGH", "strongest wind strength", None),
         # What stands inside an object is judged in the same way.
         ("body", BODY, {"id": "7", "swing": True}, "cool number 7", {"id": "7"}),
         ("body", BODY, {"id": "7", "mode": "cool"}, "cool 7", {"id": "7", "mode": "cool"}),
@@ -622,20 +656,30 @@ def test_optional_inputs_and_doubles_are_left_out() -> None:
     assert found == [("weather", {"city": "Oslo"})]
 
 
-@pytest.mark.parametrize(
-    ("question", "count"),
-    [
-        ("The weather in Oslo and in Norway and so on", 1),
-        ("The weather in Oslo and then in Norway", 2),
-    ],
-)
-def test_where_it_is_in_doubt_a_further_call_has_to_add_something(
-    question: str, count: int
-) -> None:
-    made = [{"tool": "weather", "tool_input": {"city": city}} for city in ("Oslo", "oslo ")]
-    rules = replace(RULES, news=True, strict=True)
+def kept(question: str, *inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is left of calls of `weather`, where further calls have to add something."""
+    made = [{"tool": "weather", "tool_input": each} for each in inputs]
     model = Scripted(json.dumps({"tools": made}))
-    assert len(azent.select(question, [weather], model, prompts=set_of(rules)).calls) == count
+    prompts = set_of(replace(RULES, news=True, strict=True))
+    return [
+        call.tool_input for call in azent.select(question, [weather], model, prompts=prompts).calls
+    ]
+
+
+DOUBT, SURE = "The weather in Oslo and in Rome, in kelvin", "In Oslo and then in Rome, in kelvin"
+
+
+@pytest.mark.parametrize("question", [DOUBT, f"The weather? {SURE}"])
+def test_a_further_call_has_to_add_something(question: str) -> None:
+    oslo, rome = {"city": "Oslo"}, {"city": "Rome"}
+    assert kept(question, oslo, {"city": "oslo "}) == [oslo]
+    assert kept(question, oslo, rome, oslo) == [oslo, rome]
+
+
+def test_where_one_may_be_due_a_call_that_only_adds_to_another_is_left_out() -> None:
+    oslo, kelvin = {"city": "Oslo"}, {"city": "Oslo", "unit": "kelvin"}
+    assert kept(DOUBT, oslo, kelvin) == [oslo]
+    assert kept(f"The weather? {SURE}", oslo, kelvin) == [oslo, kelvin]
 
 
 def test_what_is_left_out_is_told() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from azent.messages import Spec, Specs
+from azent.reply.stated import stated_pattern
 from azent.schema import inlined
 from azent.schema.inline import without_references
 
@@ -75,7 +76,15 @@ def _known(schema: Any) -> dict[str, Any]:
         return union
     kept = {key: schema[key] for key in _KEPT if key in schema}
     kept |= _structure(schema)
-    return _without_null(_modest(kept))
+    return _in_form(_without_null(_modest(kept)), schema)
+
+
+def _in_form(kept: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A text in the form that its description asks for, which small models seldom heed."""
+    if kept.get("type") != "string" or "enum" in kept or "format" in kept:
+        return kept
+    pattern = stated_pattern(schema)
+    return {**kept, "pattern": pattern} if pattern else kept
 
 
 def _union(schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -83,7 +92,8 @@ def _union(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if not branches:
         return None
-    real = [_known(branch) for branch in branches if not _is_null(branch)]
+    about = {key: schema[key] for key in ("description", "default") if key in schema}
+    real = [_known({**about, **branch}) for branch in branches if not _is_null(branch)]
     unlike = [branch for at, branch in enumerate(real) if branch not in real[:at]]
     return unlike[0] if len(unlike) == 1 else {"anyOf": unlike} if unlike else {"type": "null"}
 

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from typing import Any
 
-import jsonschema
-
 from azent.errors import SchemaError
+
+
+def with_choices_in_items(schema: Any) -> Any:
+    """A schema whose lists have their choices where they belong: in the items.
+
+    `{"type": "array", "enum": ["buzz", "trust"]}` is written often, and means a list of these; as
+    it stands no value fits it. What needs no mending is the same object as before.
+    """
+    if isinstance(schema, list):
+        items = [with_choices_in_items(each) for each in schema]
+        return schema if all(map(operator.is_, items, schema)) else items
+    if not isinstance(schema, Mapping):
+        return schema
+    parts = {key: with_choices_in_items(value) for key, value in schema.items()}
+    if _is_misplaced(schema):
+        choices = parts.pop("enum")
+        return {**parts, "items": {**parts.get("items", {}), "enum": choices}}
+    return schema if all(parts[key] is schema[key] for key in schema) else parts
+
+
+def _is_misplaced(schema: Mapping[str, Any]) -> bool:
+    """Is it a list that has to be one of some values, none of which is a list?"""
+    choices, items = schema.get("enum"), schema.get("items", {})
+    if schema.get("type") != "array" or not isinstance(choices, list) or not choices:
+        return False
+    return isinstance(items, dict) and not any(isinstance(choice, list) for choice in choices)
 
 
 def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
@@ -16,7 +42,9 @@ def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
     """
     if given is not None and not isinstance(given, dict):
         raise SchemaError(f"the parameters of {name!r} are no JSON Schema")
-    schema = {"type": "object", "properties": {}, **(given or {})}
+    import jsonschema
+
+    schema = {"type": "object", "properties": {}, **with_choices_in_items(given or {})}
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except (jsonschema.SchemaError, RecursionError) as error:

@@ -116,23 +116,35 @@ def _held(call: Call, said: str, terms: Terms) -> Call | None:
 
 
 def _with_news(calls: Sequence[Call], said: str, least: int) -> tuple[Call, ...]:
-    """So many calls as are asked for, and those that add to the ones before them.
+    """The first call, and those that add to the ones before them.
 
-    Where one is asked for, and it is in doubt whether more are, a further call has to say what
-    none before it says, and nothing that was not said.
+    Where several are asked for without a doubt, that is what those of the same function do not
+    say yet. Else a further call has to say what none before it says, and nothing that was not
+    said; and it may not just add to one of the same function, since that belongs into it.
     """
     kept: list[Call] = []
     for call in calls:
-        before = [c.tool_input for c in kept if least < 2 or c.tool == call.tool]
-        given = call.problem or len(kept) < least or not before
+        before = [c for c in kept if least < 2 or c.tool == call.tool]
+        given = call.problem or not before
         if given or _adds(call, before, said, in_doubt=least < 2):
             kept.append(call)
     return tuple(kept)
 
 
-def _adds(call: Call, before: Sequence[Mapping[str, Any]], said: str, *, in_doubt: bool) -> bool:
-    whole = not in_doubt or says_nothing_else(call.tool_input, said)
-    return whole and brings_news(call.tool_input, before, said)
+def _adds(call: Call, before: Sequence[Call], said: str, *, in_doubt: bool) -> bool:
+    if in_doubt and not says_nothing_else(call.tool_input, said):
+        return False
+    same = [other for other in before if other.tool == call.tool]
+    if in_doubt and any(_agree(other.tool_input, call.tool_input) for other in same):
+        return False
+    return brings_news(call.tool_input, [c.tool_input for c in before], said)
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Are two values the same, or two objects that differ in nothing that both of them have?"""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return all(_agree(one[name], other[name]) for name in one.keys() & other.keys())
+    return bool(one == other)
 
 
 def _once(calls: Sequence[Call], terms: Terms) -> tuple[Call, ...]:

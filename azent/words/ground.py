@@ -77,7 +77,15 @@ def _is_meant(name: str, value: Any, properties: Mapping[str, Any], text: str) -
         return _is_spoken_of(name, properties, text)
     if isinstance(value, list | dict):
         return bool(value) and said(value, text) is not False
+    if _is_choice(schema) and _is_named(name, text):
+        return True
     return bool(told(value, schema, ARTICLE.sub(" ", text)))
+
+
+def _is_named(name: str, text: str) -> bool:
+    """Has a text all the words of an input's name? "The strongest wind strength" is HIGH."""
+    words = content_words(name)
+    return bool(words) and all(speak_alike({word}, text) for word in words)
 
 
 def _is_switch(value: Any) -> bool:

@@ -1,7 +1,8 @@
 """Words that go together though they are not alike: what is asked for, and what functions say.
 
-Only for what is asked of functions most: sums, dates, weather, money, ways. A question that says
-one of the first words is near to a function that says one of the second in its name or description.
+Only for what is asked of functions most: sums, dates, weather, money, ways, files, reminders. A
+question that says one of the first words is near to a function that says one of the second in its
+name or description.
 """
 
 from __future__ import annotations
@@ -44,6 +45,14 @@ PAIRS = (
     _pair("minus subtract subtracted difference less", "subtract subtracts minus subtraction"),
     _pair("times product multiply multiplied", "multiply multiplies product multiplication"),
     _pair("divide divided quotient half", "divide divides quotient division"),
+    _pair("odds chance chances likely likelihood", "probability probabilities"),
+    _pair("average averages typical", "mean"),
+    _pair(
+        "file files folder folders directory desktop drive shortcut installed docker dir",
+        "command commands shell terminal",
+    ),
+    _pair("remember remind forget", "todo todos reminder reminders task tasks note notes"),
+    _pair("loud louder quiet quieter", "volume"),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from math import isfinite
 from typing import Any
 
@@ -23,8 +23,8 @@ NUMBERS = {
     "hundred": 100, "thousand": 1000, "million": 1e6, "half": 0.5, "quarter": 0.25, "first": 1,
     "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7, "double": 2,
     "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2, "year": 1,
-    "hour": 1, "day": 1, "month": 1, "rest": 0, "dropped": 0, "without": 0, "daily": 365,
-    "weekly": 52, "monthly": 12, "quarterly": 4,
+    "hour": 1, "day": 1, "month": 1, "rest": 0, "dropped": 0, "without": 0, "standstill": 0,
+    "stationary": 0, "daily": 365, "weekly": 52, "monthly": 12, "quarterly": 4,
 }  # fmt: skip
 # An article is no number, but before a time: "in an hour".
 ARTICLE = re.compile(
@@ -38,6 +38,8 @@ COMPARED = re.compile(
 )
 # Capitals that may stand for a name.
 SHORT = re.compile(r"[A-Z]{2,4}")
+NAME = re.compile(r"\b[A-Z][a-z]+")
+FULL_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 # A place and the state or country that it lies in.
 PLACE = re.compile(r"([^,]+), [A-Z][A-Za-z. ]{1,30}")
 CODE = re.compile(r"\b(\d+)\b")  # in a description, before what it stands for
@@ -99,6 +101,9 @@ def _text_said(value: str, text: str) -> bool:
         return True
     if any(digits in text for digits in re.findall(r"\d{2,}", value)):
         return True
+    figured = set(DIGITS.findall(value))
+    if len(figured) > 1 and figured <= set(DIGITS.findall(text)):
+        return True  # a formula in other signs: 3*x**2 + 2 for 3x^2 + 2
     return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
 
 
@@ -116,10 +121,17 @@ def _share_one(own: Collection[str], theirs: Set[str]) -> bool:
 
 
 def _is_abbreviated(short: str, text: str) -> bool:
-    """Do capitals stand for a name in the text: CA for California, NYC for New York City?"""
-    names = re.findall(r"\b[A-Z][a-z]+", text)
+    """Do capitals stand for a name in the text: CA for California, SFO for San Francisco?"""
+    names = NAME.findall(text)
     initials = "".join(name[0] for name in names)
-    return short in initials or any(name.upper().startswith(short) for name in names)
+    if short in initials or any(name.upper().startswith(short) for name in names):
+        return True
+    return any(_shortens(short, name.replace(" ", "").upper()) for name in FULL_NAME.findall(text))
+
+
+def _shortens(short: str, name: str) -> bool:
+    """Are three capitals or more some letters of a name, its first one first: MSFT, AAPL, SFO?"""
+    return len(short) > 2 and short[0] == name[0] and set(short) <= set(name)
 
 
 def _stands_in(value: str, text: str) -> bool:
@@ -131,14 +143,62 @@ def _stands_in(value: str, text: str) -> bool:
 def brings_news(
     tool_input: Mapping[str, Any], before: Iterable[Mapping[str, Any]], text: str
 ) -> bool:
-    """Has a call a word or figure that is in the text, and that none of the calls before it has?"""
+    """Has a call a word or figure that is in the text, and that none of the calls before it has?
+
+    A number, or a list of numbers, may be in the text in another unit.
+    """
+    before = tuple(before)
     known = {part for other in before for part in _parts_of_all(other)}
-    return bool(spelled_out(_parts_of_all(tool_input) - known) & _parts_of_all(text))
+    if spelled_out(_parts_of_all(tool_input) - known) & _parts_of_all(text):
+        return True
+    old = [value for other in before for value in _figures(other)]
+    return any(value not in old and _are_given(value, text) for value in _figures(tool_input))
+
+
+def _are_given(value: Any, text: str) -> bool:
+    """Is a number in a text, in some unit, or are those of a list there, one after the other?"""
+    if not isinstance(value, list):
+        return _number_said(value, ARTICLE.sub(" ", text))
+    wanted = [abs(float(number)) for number in _flat(value)]
+    given = [float(figure) for figure in FIGURE.findall(text)]
+    starts = range(len(given) - len(wanted) + 1)
+    return any(given[at : at + len(wanted)] == wanted for at in starts)
 
 
 def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
     """Are all the words and figures of a call in the text, themselves or by what they mean?"""
-    return _parts(_without_regions(tool_input)) - codes_for(text) <= _parts(text)
+    numbers, texts = _apart(_without_regions(tool_input))
+    known = _parts(text) | codes_for(text)
+    return _parts(texts) <= known and all(
+        _parts(number) <= known or _are_given(number, text) for number in numbers
+    )
+
+
+def _figures(value: Any) -> Iterator[Any]:
+    """The numbers of a call, and its lists of them, nested ones too."""
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _figures(inner)
+    elif _is_number(value) or (isinstance(value, list) and all(map(_is_number, _flat(value)))):
+        yield value
+
+
+def _flat(value: Any) -> list[Any]:
+    return [n for inner in value for n in _flat(inner)] if isinstance(value, list) else [value]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _apart(value: Any) -> tuple[list[float], list[str]]:
+    """The numbers of a call, and its texts."""
+    if isinstance(value, Mapping | list):
+        both = [_apart(inner) for inner in _inside(value)]
+        return [n for numbers, _ in both for n in numbers], [t for _, texts in both for t in texts]
+    if _is_number(value):
+        return [value], []
+    return [], [value] if isinstance(value, str) else []
 
 
 def _without_regions(value: Any) -> Any:
@@ -153,7 +213,7 @@ def _without_regions(value: Any) -> Any:
 
 def _parts(value: Any) -> frozenset[str]:
     """The words that carry meaning, and the figures, in a text or in the values of a call."""
-    text = _text_of(value)
+    text = GROUPED.sub(lambda figure: figure[0].replace(",", ""), _text_of(value))
     return content_words(text) | frozenset(DIGITS.findall(text))
 
 

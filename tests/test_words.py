@@ -376,6 +376,8 @@ def test_required_inputs_have_to_be_said(tool_input: dict[str, Any], held: bool)
         # Lists of numbers that stand in the text as they are.
         ({"v": [3, 2, 1]}, [{"v": [1, 2, 3]}], "[1, 2, 3] and [3, 2, 1]", True),
         ({"v": [2, 1, 3]}, [{"v": [1, 2, 3]}], "[1, 2, 3] and [3, 2, 1]", False),
+        ({"a": 1, "b": 2, "c": 1}, [{"a": 2, "b": 1, "c": 2}], "2, 1, 2, then 1, 2, 1", True),
+        ({"a": 36, "b": 60}, [{"a": 36, "b": 48}, {"a": 60, "b": 96}], "36, 48; 60, 96", False),
         ({"v": [[3, 2], [1, 0]]}, [{"v": [[0, 1], [2, 3]]}], "0, 1, 2, 3 or 3, 2, 1, 0", True),
     ],
 )

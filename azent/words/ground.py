@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,11 @@ from azent.words.said import ARTICLE, said, speak_alike, told
 
 # What is known of a place once its name is: nobody says it.
 OF_A_PLACE = frozenset({"state", "province", "region", "country", "continent"})
+# A description that lists what may be given, and one that only gives examples.
+LISTING = re.compile(
+    r"\b(?:one of|options?|either|allowed|choices|can be|must be)\b", re.IGNORECASE
+)
+EXAMPLES = re.compile(r"\be\.?g\b|\bsuch as\b|\bexamples?\b|\betc\b", re.IGNORECASE)
 # Words of a switch's description that tell nothing of what it is for.
 SWITCHING = frozenset({"whether", "flag", "indicate", "indicates", "enable", "enabled", "include",
                        "includes", "boolean", "should", "option"})  # fmt: skip
@@ -38,13 +44,22 @@ def _is_given(value: Any, schema: Any) -> bool:
     """Does the schema itself give the value?"""
     if not isinstance(schema, Mapping):
         return False
-    return _is_choice(schema) or schema.get("type") == "boolean" or _is_default(value, schema)
+    by_type = _is_choice(schema) or schema.get("type") == "boolean"
+    return by_type or _is_default(value, schema) or _is_listed(value, schema)
 
 
 def _is_choice(schema: Mapping[str, Any]) -> bool:
     """Is it one of some values, or a list of them?"""
     items = schema.get("items")
     return "enum" in schema or (isinstance(items, Mapping) and "enum" in items)
+
+
+def _is_listed(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Does the description list the value among all that may be given: "one of: 1d|1wk|1mo"?"""
+    about = str(schema.get("description") or "")
+    if not isinstance(value, str) or not LISTING.search(about) or EXAMPLES.search(about):
+        return False
+    return bool(value) and bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", about))
 
 
 def _is_default(value: Any, schema: Mapping[str, Any]) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
-from azent.words.forms import codes_for, date_said, in_another_form, spelled_out
+from azent.words.forms import MONTHS, codes_for, date_said, in_another_form, spelled_out
 from azent.words.plain import by_beginning, content_words, same
 
 WORD = re.compile(r"[^\W_]+")
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+ALIKE = 0.88  # of two words, one of which is misspelt
 DIGITS = re.compile(r"\d+")
 LETTERS = re.compile(r"[^\W\d_]+")
 NUMBERS = {
@@ -36,6 +38,9 @@ FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
 COMPARED = re.compile(
     r"(?:\b(?:less|fewer|more|greater|older|younger) than|\b(?:under|over)) (\d+)\b"
 )
+MONTH = re.compile(rf"\b(?:{'|'.join(month.title() for month in MONTHS)})\b")
+EVENING = re.compile(r"\b(\d{1,2})(?::\d\d)? ?[Pp]\.?[Mm]\b")
+POWER = re.compile(r"(\d+(?:\.\d+)?) ?(?:[x×*]|times) ?10 ?(?:\^|\*\*) ?\(?(-?\d{1,3})")
 # Capitals that may stand for a name.
 SHORT = re.compile(r"[A-Z]{2,4}")
 NAME = re.compile(r"\b[A-Z][a-z]+")
@@ -82,9 +87,12 @@ def _number_said(value: float, text: str) -> bool:
 
 def _numbers(text: str) -> set[float]:
     words = {float(NUMBERS[w]) for w in re.findall(r"[a-z]+", text.lower()) if w in NUMBERS}
+    words |= {float(MONTHS.index(month.lower()) + 1) for month in MONTH.findall(text)}
+    words |= {float(hour) % 12 + 12 for hour in EVENING.findall(text)}
     figures = [*FIGURE.findall(text), *GROUPED.findall(text)]
     beside = {float(figure) + step for figure in COMPARED.findall(text) for step in (-1, 1)}
-    return words | beside | {float(figure.replace(",", "")) for figure in figures}
+    powers = {float(f"{figure}e{power}") for figure, power in POWER.findall(text)}
+    return words | beside | powers | {float(figure.replace(",", "")) for figure in figures}
 
 
 def _text_said(value: str, text: str) -> bool:
@@ -102,9 +110,24 @@ def _text_said(value: str, text: str) -> bool:
     if any(digits in text for digits in re.findall(r"\d{2,}", value)):
         return True
     figured = set(DIGITS.findall(value))
-    if len(figured) > 1 and figured <= set(DIGITS.findall(text)):
-        return True  # a formula in other signs: 3*x**2 + 2 for 3x^2 + 2
+    is_formula = len(figured) > 1 or bool(figured and re.search(r"\*\*|\^", value))
+    if is_formula and figured <= set(DIGITS.findall(text)):
+        return True  # in other signs: 3*x**2 + 2 for 3x^2 + 2
+    if _stands_in_letters(value, text) or _is_misspelt(own, theirs):
+        return True
     return bool(SHORT.fullmatch(value)) and _is_abbreviated(value, text)
+
+
+def _stands_in_letters(value: str, text: str) -> bool:
+    """Are the letters of a name in the text, set apart or not: McDonald's and mc donalds?"""
+    letters = "".join(WORD.findall(value.lower().replace("'", "")))
+    return len(letters) > 5 and letters in "".join(WORD.findall(text.lower().replace("'", "")))
+
+
+def _is_misspelt(own: Collection[str], theirs: Set[str]) -> bool:
+    """Is a long word in the text, but for a letter: Berkeley and Berkley?"""
+    long = [word for word in theirs if len(word) > 5]
+    return any(get_close_matches(word, long, 1, ALIKE) for word in own if len(word) > 5)
 
 
 def _figures_said(figures: Iterable[str], text: str) -> bool:
@@ -145,7 +168,8 @@ def brings_news(
 ) -> bool:
     """Has a call a word or figure that is in the text, and that none of the calls before it has?
 
-    A number, or a list of numbers, may be in the text in another unit.
+    A number may be in the text in another unit. Numbers that were there before are news where they
+    stand in the text one after the other: a = 1, b = 2, c = 1.
     """
     before = tuple(before)
     known = {part for other in before for part in _parts_of_all(other)}
@@ -169,16 +193,23 @@ def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
     """Are all the words and figures of a call in the text, themselves or by what they mean?"""
     numbers, texts = _apart(_without_regions(tool_input))
     known = _parts(text) | codes_for(text)
-    return _parts(texts) <= known and all(
+    others = {part for part in _parts(texts) - known if not speak_alike({part}, text)}
+    return not others and all(
         _parts(number) <= known or _are_given(number, text) for number in numbers
     )
 
 
-def _figures(value: Any) -> Iterator[Any]:
-    """The numbers of a call, and its lists of them, nested ones too."""
+def _figures(tool_input: Mapping[str, Any]) -> list[Any]:
+    """The numbers of a call, its lists of numbers, and three or more that it has in all."""
+    found = list(_numbers_in(tool_input))
+    whole = [number for value in found for number in _flat(value)]
+    return [*found, whole] if len(whole) > 2 else found
+
+
+def _numbers_in(value: Any) -> Iterator[Any]:
     if isinstance(value, Mapping):
         for inner in value.values():
-            yield from _figures(inner)
+            yield from _numbers_in(inner)
     elif _is_number(value) or (isinstance(value, list) and all(map(_is_number, _flat(value)))):
         yield value
 

@@ -262,6 +262,19 @@ def test_functions_that_are_spoken_of_count() -> None:
         (90, "ninety dollars", True),
         (3600, "the last hour", True),
         (0, "it starts from rest", True),
+        (0, "it starts from a standstill", True),
+        # Months by name, hours in the evening, powers of ten.
+        (2, "the hosts of February", True),
+        (5, "You may come", False),
+        ("23:00", "an alarm for 11 pm", True),
+        ("23:00", "an alarm for 11 am", False),
+        (-1.6e-19, "a charge of 1.6 x 10^-19", True),
+        (1.6e-18, "a charge of 1.6 x 10^-19", False),
+        # Typing errors, and names whose parts are set apart.
+        ("Berkeley", "a hotel in Berkley", True),
+        ("Chicago", "the weather in Chcicago", True),
+        ("Paris", "the weather in Pairs", False),
+        ("McDonald's", "order from mc donalds", True),
         # An article is one, and nothing else.
         (1, "a product", True),
         (100, "a product", False),
@@ -423,6 +436,23 @@ def test_what_is_known_of_a_place_need_not_be_said() -> None:
     assert not grounded({"city": "Tampa", "state": "Florida"}, place, "sights of Miami")
     alone = {"properties": properties, "required": ["state"]}
     assert not grounded({"state": "Florida"}, alone, "sights of Miami")
+
+
+@pytest.mark.parametrize(
+    ("description", "held"),
+    [
+        ("Allows one of: 5m|15m|1d|1wk", True),
+        ("Possible options [1d, 1wk]", True),
+        ("Either '1wk' or '1d'", True),
+        ("How long, e.g. 1wk", False),
+        ("One of 1mo, 3mo", False),
+        ("How long", False),
+    ],
+)
+def test_what_a_description_lists_need_not_be_said(description: str, held: bool) -> None:
+    interval = {"type": "string", "description": description}
+    history = {"properties": {"interval": interval}, "required": ["interval"]}
+    assert grounded({"interval": "1wk"}, history, "the weekly prices") is held
 
 
 def test_half_of_the_inputs_may_be_enough() -> None:

@@ -74,11 +74,11 @@ def same(one: str, other: str) -> bool:
     return begin >= max(4, len(shorter) - 2, 0.6 * len(longer))
 
 
-def by_beginning(words: Iterable[str]) -> dict[str, list[str]]:
+def by_beginning(words: Iterable[str], letters: int = 3) -> dict[str, list[str]]:
     """Words by their first three letters: those that are the same begin alike."""
     found: dict[str, list[str]] = {}
     for word in words:
-        found.setdefault(word[:3], []).append(word)
+        found.setdefault(word[:letters], []).append(word)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from difflib import get_close_matches
-from math import isfinite
+from math import isclose
 from typing import Any
 
 from azent.words.forms import MONTHS, codes_for, date_said, in_another_form, spelled_out
@@ -80,9 +80,7 @@ def _number_said(value: float, text: str) -> bool:
     products = (
         number * factor for number in _numbers(ARTICLE.sub(" ", text)) for factor in FACTORS
     )
-    return any(
-        abs(wanted - each) <= 1e-6 * max(1.0, abs(each)) for each in products if isfinite(each)
-    )
+    return any(isclose(wanted, each, rel_tol=1e-6) for each in products)
 
 
 def _numbers(text: str) -> set[float]:
@@ -102,16 +100,17 @@ def _text_said(value: str, text: str) -> bool:
         return date
     own = [word for word in WORD.findall(value.lower()) if len(word) > 1]
     theirs = set(WORD.findall(text.lower()))
+    figures = DIGITS.findall(value)
     if not own:  # figures and signs alone
-        figures = DIGITS.findall(value)
         return not figures or not theirs.isdisjoint(figures) or _figures_said(figures, text)
+    if all(map(str.isdigit, own)) and _figures_said(figures, text):
+        return True
     if _share_one(own, theirs) or in_another_form(value, text):
         return True
     if any(digits in text for digits in re.findall(r"\d{2,}", value)):
         return True
-    figured = set(DIGITS.findall(value))
-    is_formula = len(figured) > 1 or bool(figured and re.search(r"\*\*|\^", value))
-    if is_formula and figured <= set(DIGITS.findall(text)):
+    is_formula = len(figures) > 1 or bool(figures and re.search(r"\*\*|\^", value))
+    if is_formula and set(figures) <= set(DIGITS.findall(text)):
         return True  # in other signs: 3*x**2 + 2 for 3x^2 + 2
     if _stands_in_letters(value, text) or _is_misspelt(own, theirs):
         return True
@@ -126,8 +125,10 @@ def _stands_in_letters(value: str, text: str) -> bool:
 
 def _is_misspelt(own: Collection[str], theirs: Set[str]) -> bool:
     """Is a long word in the text, but for a letter: Berkeley and Berkley?"""
-    long = [word for word in theirs if len(word) > 5]
-    return any(get_close_matches(word, long, 1, ALIKE) for word in own if len(word) > 5)
+    long = by_beginning([word for word in theirs if len(word) > 5], letters=1)
+    return any(
+        get_close_matches(word, long.get(word[:1], ()), 1, ALIKE) for word in own if len(word) > 5
+    )
 
 
 def _figures_said(figures: Iterable[str], text: str) -> bool:

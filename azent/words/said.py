@@ -26,7 +26,7 @@ NUMBERS = {
     "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7, "double": 2,
     "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2, "year": 1,
     "hour": 1, "day": 1, "month": 1, "rest": 0, "dropped": 0, "without": 0, "standstill": 0,
-    "stationary": 0, "daily": 365, "weekly": 52, "monthly": 12, "quarterly": 4,
+    "stationary": 0, "no": 0, "daily": 365, "weekly": 52, "monthly": 12, "quarterly": 4,
 }  # fmt: skip
 # An article is no number, but before a time: "in an hour".
 ARTICLE = re.compile(

@@ -19,8 +19,9 @@ from __future__ import annotations
 from azent.words.follow import subject
 from azent.words.ground import grounded, without_invented
 from azent.words.near import Near, in_order, nearness, spoken_of
+from azent.words.news import brings_news, says_nothing_else
 from azent.words.plain import is_foreign, is_in_another_language
-from azent.words.said import brings_news, said, says_nothing_else
+from azent.words.said import said
 from azent.words.want import Wanted, wanted
 
 __all__ = [

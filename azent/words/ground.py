@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from azent.words.numbers import ARTICLE
 from azent.words.plain import content_words
-from azent.words.said import ARTICLE, said, speak_alike, told
+from azent.words.said import said, speak_alike, told
 
 # What is known of a place once its name is: nobody says it.
 OF_A_PLACE = frozenset({"state", "province", "region", "country", "continent"})

@@ -529,6 +529,17 @@ def test_optional_inputs_that_were_not_said_are_left_out(
     assert kept == ({} if left is None else {name: left})
 
 
+def test_words_that_one_input_surely_takes_are_not_given_to_another() -> None:
+    song = {"properties": {key: {"type": "string"} for key in ("title", "album", "artist")}}
+    told = {"artist": "Captured", "album": "Captured"}
+    assert without_invented(told, song, "a song from the album Captured") == {"album": "Captured"}
+    assert without_invented(told, song, "something of Captured") == told
+    assert without_invented(told, song, "Captured, the album of that artist") == told
+    required = {**song, "required": ["title"]}
+    told = {"title": "Captured", "album": "Captured"}
+    assert without_invented(told, required, "play Captured") == {"title": "Captured"}
+
+
 def test_what_other_inputs_are_described_by_too_tells_nothing_of_a_switch() -> None:
     files = {"type": "string", "description": "the kind of files"}
     hidden = {**SWITCH, "description": "whether hidden files are listed"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from azent.words.numbers import ARTICLE
@@ -70,13 +70,27 @@ def _is_default(value: Any, schema: Mapping[str, Any]) -> bool:
 def without_invented(
     tool_input: Mapping[str, Any], parameters: Mapping[str, Any], text: str
 ) -> dict[str, Any]:
-    """The inputs without optional ones that the text does not give."""
+    """The inputs without optional ones that the text does not give, or gives another input."""
     properties, required = _of(parameters)
-    return {
+    meant = {
         name: _within(value, properties.get(name), text)
         for name, value in tool_input.items()
         if name in required or _is_meant(name, value, properties, text)
     }
+    sure = {name for name in meant if name in required or _is_named(name, text)}
+    return _once(meant, sure)
+
+
+def _once(tool_input: Mapping[str, Any], sure: Set[str]) -> dict[str, Any]:
+    """The inputs without words that one of those that are sure takes: no artist is its album."""
+    words = {name: value for name, value in tool_input.items() if _is_words(value)}
+    taken = {words[name] for name in sure & words.keys()}
+    again = {name for name in words.keys() - sure if words[name] in taken}
+    return {name: value for name, value in tool_input.items() if name not in again}
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, str) and not _is_switch(value)
 
 
 def _within(value: Any, schema: Any, text: str) -> Any:

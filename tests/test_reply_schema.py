@@ -167,6 +167,8 @@ def test_a_text_is_held_to_the_form_that_its_description_asks_for(
         "'City, State', or 'City' where it has no state",
         "Street, City, State, such as '1 Main St, Reno, NV'",
         "As YYYY-MM-DD, or 'tomorrow'",
+        "As YYYY-MM-DD, or a relative day such as next Friday",
+        "As YYYY-MM-DD or leave it empty",
         "As YYYY-MM-DD or MM/DD/YYYY",
         "From YYYY-MM-DD to YYYY-MM-DD",
         "As HH:MM AM or PM",

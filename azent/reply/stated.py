@@ -3,7 +3,7 @@
 Descriptions say "in the format 'City, State'", "(YYYY-MM-DD)" or "such as '19:00'", and small
 models write Berkeley, April 15 and 7 PM all the same. What is looked for is a place with what it
 lies in, and dates and times in figures; no other description asks for anything here, nor does one
-that names another form beside: 'tomorrow', 'dontcare'.
+that names another form beside: 'tomorrow', or any.
 
 The patterns are of the simplest sort, as the converters of servers want them.
 """
@@ -35,6 +35,12 @@ A_PLACE = re.compile(r"[A-Z][\w .'-]*, ([A-Z][\w .'-]*)")
 CODE = re.compile(r"[A-Z]{2,3}")
 SHORTENED = re.compile(r"\babbr", re.IGNORECASE)
 COUNTRY = re.compile(r"\bcountry\b", re.IGNORECASE)
+# What may be given besides, said without quotes.
+BESIDES = re.compile(
+    r"\bor (?:(?:leave|an?|the|it) )*"
+    r"(?:today|tomorrow|yesterday|now|empty|blank|none|any|relative)\b",
+    re.IGNORECASE,
+)
 NAMED, CODED = r'[^",\\]+, [A-Z][^",\\]*', r'[^",\\]+, [A-Z][A-Z]'
 
 
@@ -45,7 +51,7 @@ def stated_pattern(schema: Mapping[str, Any]) -> str | None:
     """
     said, default = str(schema.get("description") or "")[:LONGEST], schema.get("default")
     form, *others = sorted(set(_forms(said, ("null", default)))) or [""]
-    if others or not form:
+    if others or not form or BESIDES.search(said):
         return None
     if not isinstance(default, str) or re.fullmatch(form, default):
         return f"^{form}$"

@@ -17,6 +17,7 @@ import pytest
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout
 from azent.messages import ChatMessage, Delta, End, Request
 from azent.models.embedded import Embedded
+from azent.reply.stated import stated_pattern
 
 pytestmark = pytest.mark.model
 pytest.importorskip("xllamacpp", reason="the extra `embedded` is not installed")
@@ -83,6 +84,14 @@ def object_of(**properties: Any) -> dict[str, Any]:
         # Keywords that its grammar does not know must not switch it off.
         object_of(words={"type": "array", "items": {"type": "string"}, "uniqueItems": True}),
         object_of(a={"type": "integer", "title": "A", "default": 1, "not": {"const": 0}}),
+        # Texts in the form that a description asks for.
+        object_of(
+            where={
+                "type": "string",
+                "pattern": stated_pattern({"description": "City, State (abbr)"}),
+            },
+            day={"type": "string", "pattern": stated_pattern({"description": "as YYYY-MM-DD"})},
+        ),
     ],
     ids=json.dumps,
 )

@@ -37,7 +37,8 @@ TOO_LARGE = "the result has too many digits"
 
 @tool(readonly=True)
 def calculate(
-    expression: Annotated[str, "Numbers with + - * / ** ( ), e.g. (2 + 3) * 4, 15 % of 80"],
+    # No example in figures: a small model takes it for the question.
+    expression: Annotated[str, "Numbers with + - * / ** ( ), or x % of y"],
 ) -> Number:
     """Work out an arithmetic expression."""
     if len(expression) > MOST_CHARACTERS:

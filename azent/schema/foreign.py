@@ -40,10 +40,10 @@ def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
 
     Raises SchemaError for what is none, or none of an object.
     """
-    if given is not None and not isinstance(given, dict):
-        raise SchemaError(f"the parameters of {name!r} are no JSON Schema")
     import jsonschema
 
+    if given is not None and not isinstance(given, dict):
+        raise SchemaError(f"the parameters of {name!r} are no JSON Schema")
     schema = {"type": "object", "properties": {}, **with_choices_in_items(given or {})}
     try:
         jsonschema.Draft202012Validator.check_schema(schema)

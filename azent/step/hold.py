@@ -42,7 +42,7 @@ def held_calls(calls: Sequence[Call], log: Log, terms: Terms) -> tuple[Call, ...
     once = _once(held, terms)
     if scope.onward:
         return tuple(call for call in once if call.problem or _is_next(call, log, terms))
-    return _with_news(once, said, scope.least) if terms.prompts.words.news else once
+    return _with_news(once, said, in_doubt=scope.least < 2) if terms.prompts.words.news else once
 
 
 def held_reply(reply: Reply, log: Log, terms: Terms) -> Reply:
@@ -115,7 +115,7 @@ def _held(call: Call, said: str, terms: Terms) -> Call | None:
     return replace(call, tool_input=without_invented(call.tool_input, parameters, said))
 
 
-def _with_news(calls: Sequence[Call], said: str, least: int) -> tuple[Call, ...]:
+def _with_news(calls: Sequence[Call], said: str, *, in_doubt: bool) -> tuple[Call, ...]:
     """The first call, and those that add to the ones before them.
 
     Where several are asked for without a doubt, that is what those of the same function do not
@@ -124,9 +124,9 @@ def _with_news(calls: Sequence[Call], said: str, least: int) -> tuple[Call, ...]
     """
     kept: list[Call] = []
     for call in calls:
-        before = [c for c in kept if least < 2 or c.tool == call.tool]
+        before = [c for c in kept if in_doubt or c.tool == call.tool]
         given = call.problem or not before
-        if given or _adds(call, before, said, in_doubt=least < 2):
+        if given or _adds(call, before, said, in_doubt=in_doubt):
             kept.append(call)
     return tuple(kept)
 

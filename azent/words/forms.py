@@ -78,6 +78,7 @@ RELATIVE = re.compile(
 )
 YEARS = 32  # a part of a date from here on is the year
 NUMBER = re.compile(r"\d+")
+NAME = re.compile(r"\b[A-Z][a-z]+")
 CAPITALS = re.compile(r"\b[A-Z]{2,4}\b")
 
 
@@ -147,6 +148,6 @@ def _months(text: str) -> Iterable[int]:
 
 def _has_initials(value: str, text: str) -> bool:
     """Does the text call it by initials: LA for Los Angeles, CA?"""
-    names = re.findall(r"\b[A-Z][a-z]+", value)
+    names = NAME.findall(value)
     initials = "".join(name[0] for name in names)
     return len(names) > 1 and any(short == initials for short in CAPITALS.findall(text))

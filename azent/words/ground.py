@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from azent.words.numbers import ARTICLE
 from azent.words.plain import content_words
-from azent.words.said import said, speak_alike, told
+from azent.words.said import said, speak_alike, told, unspoken
 
 # What is known of a place once its name is: nobody says it.
 OF_A_PLACE = frozenset({"state", "province", "region", "country", "continent"})
@@ -77,15 +78,16 @@ def without_invented(
         for name, value in tool_input.items()
         if name in required or _is_meant(name, value, properties, text)
     }
-    sure = {name for name in meant if name in required or _is_named(name, text)}
-    return _once(meant, sure)
+    return _once(meant, required, text)
 
 
-def _once(tool_input: Mapping[str, Any], sure: Set[str]) -> dict[str, Any]:
-    """The inputs without words that one of those that are sure takes: no artist is its album."""
-    words = {name: value for name, value in tool_input.items() if _is_words(value)}
-    taken = {words[name] for name in sure & words.keys()}
-    again = {name for name in words.keys() - sure if words[name] in taken}
+def _once(tool_input: Mapping[str, Any], required: Sequence[str], text: str) -> dict[str, Any]:
+    """The inputs without words that one surely takes: an artist is not what its album is called."""
+    words = Counter(filter(_is_words, tool_input.values()))
+    shared = [n for n, value in tool_input.items() if _is_words(value) and words[value] > 1]
+    sure = {name for name in shared if name in required or _is_named(name, text)}
+    taken = {tool_input[name] for name in sure}
+    again = {name for name in shared if name not in sure and tool_input[name] in taken}
     return {name: value for name, value in tool_input.items() if name not in again}
 
 
@@ -115,7 +117,7 @@ def _is_meant(name: str, value: Any, properties: Mapping[str, Any], text: str) -
 def _is_named(name: str, text: str) -> bool:
     """Has a text all the words of an input's name? "The strongest wind strength" is HIGH."""
     words = content_words(name)
-    return bool(words) and all(speak_alike({word}, text) for word in words)
+    return bool(words) and not unspoken(words, text)
 
 
 def _is_switch(value: Any) -> bool:

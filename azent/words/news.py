@@ -9,7 +9,7 @@ from typing import Any
 from azent.words.forms import codes_for, spelled_out
 from azent.words.numbers import DIGITS, GROUPED, number_given, row_given
 from azent.words.plain import content_words
-from azent.words.said import inside, speak_alike
+from azent.words.said import inside, unspoken
 
 LETTERS = re.compile(r"[^\W\d_]+")
 # A place and the state or country that it lies in.
@@ -41,11 +41,12 @@ def _are_given(value: Any, text: str) -> bool:
 
 def says_nothing_else(tool_input: Mapping[str, Any], text: str) -> bool:
     """Are all the words and figures of a call in the text, themselves or by what they mean?"""
-    numbers, texts = _apart(_without_regions(tool_input))
+    leaves = list(_leaves(_without_regions(tool_input)))
     known = _parts(text) | codes_for(text)
-    others = {part for part in _parts(texts) - known if not speak_alike({part}, text)}
-    return not others and all(
-        _parts(number) <= known or number_given(number, text) for number in numbers
+    words = _parts([leaf for leaf in leaves if isinstance(leaf, str)]) - known
+    return not unspoken(words, text) and all(
+        _parts(number) <= known or number_given(number, text)
+        for number in filter(_is_number, leaves)
     )
 
 
@@ -72,14 +73,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _apart(value: Any) -> tuple[list[float], list[str]]:
-    """The numbers of a call, and its texts."""
+def _leaves(value: Any) -> Iterator[Any]:
+    """What a call holds, that holds nothing itself."""
     if isinstance(value, Mapping | list):
-        both = [_apart(inner) for inner in inside(value)]
-        return [n for numbers, _ in both for n in numbers], [t for _, texts in both for t in texts]
-    if _is_number(value):
-        return [value], []
-    return [], [value] if isinstance(value, str) else []
+        for inner in inside(value):
+            yield from _leaves(inner)
+    else:
+        yield value
 
 
 def _without_regions(value: Any) -> Any:

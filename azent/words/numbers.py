@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isclose
 
 from azent.words.forms import MONTHS
@@ -11,25 +11,28 @@ from azent.words.forms import MONTHS
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
-NUMBERS = {
+CARDINALS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14,
     "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20,
     "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
-    "hundred": 100, "thousand": 1000, "million": 1e6, "half": 0.5, "quarter": 0.25, "first": 1,
-    "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7, "double": 2,
-    "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2, "year": 1,
-    "hour": 1, "day": 1, "month": 1, "rest": 0, "dropped": 0, "without": 0, "standstill": 0,
-    "stationary": 0, "no": 0, "daily": 365, "weekly": 52, "monthly": 12, "quarterly": 4,
+    "hundred": 100, "thousand": 1000, "million": 1e6, "half": 0.5, "quarter": 0.25,
 }  # fmt: skip
-CARDINALS = frozenset(list(NUMBERS)[: list(NUMBERS).index("first")])
+# And words that only may mean a number: an hour, the second, no tax.
+NUMBERS = CARDINALS | {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "week": 7, "weeks": 7,
+    "double": 2, "dozen": 12, "couple": 2, "single": 1, "a": 1, "an": 1, "once": 1, "twice": 2,
+    "year": 1, "hour": 1, "day": 1, "month": 1, "rest": 0, "dropped": 0, "without": 0,
+    "standstill": 0, "stationary": 0, "no": 0, "daily": 365, "weekly": 52, "monthly": 12,
+    "quarterly": 4,
+}  # fmt: skip
 # An article is no number, but before a time: "in an hour".
 ARTICLE = re.compile(
     r"\b[ap]\.m\b|\ban? (?!(?:minute|hour|day|night|week|month|year)\b)", re.IGNORECASE
 )
-# A number may stand in another unit: percent, thousands, minutes, hours, months, days.
-FACTORS = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6, 60, 1 / 60, 12, 24, 7, 3600)
 DECIMAL = (1, 0.01, 100, 1000, 0.001, 1e6, 1e-6)  # percent, and the units that differ by tens
+# A number may stand in another unit: minutes, hours, months, days.
+FACTORS = (*DECIMAL, 60, 1 / 60, 12, 24, 7, 3600)
 # "Fewer than five" are four at most.
 COMPARED = re.compile(
     r"(?:\b(?:less|fewer|more|greater|older|younger) than|\b(?:under|over)) (\d+)\b"
@@ -51,8 +54,8 @@ def number_said(value: float, text: str) -> bool:
 
 def number_given(value: float, text: str) -> bool:
     """Is a number itself in a text, or as percent or the like: not what an hour is in minutes?"""
-    words = {float(NUMBERS[w]) for w in re.findall(r"[a-z]+", text.lower()) if w in CARDINALS}
-    return _is_product(_size(value), words | _in_figures(text), DECIMAL)
+    numbers = _in_words(text, CARDINALS) | _in_figures(text)
+    return _is_product(_size(value), numbers, DECIMAL)
 
 
 def row_given(values: Sequence[float], text: str) -> bool:
@@ -75,6 +78,10 @@ def _is_product(wanted: float, numbers: Iterable[float], factors: Iterable[float
     return any(isclose(wanted, each, rel_tol=1e-6) for each in products)
 
 
+def _in_words(text: str, known: Mapping[str, float]) -> set[float]:
+    return {float(known[word]) for word in re.findall(r"[a-z]+", text.lower()) if word in known}
+
+
 def _in_figures(text: str) -> set[float]:
     figures = [*FIGURE.findall(text), *GROUPED.findall(text)]
     powers = {float(f"{figure}e{power}") for figure, power in POWER.findall(text)}
@@ -82,7 +89,7 @@ def _in_figures(text: str) -> set[float]:
 
 
 def _numbers(text: str) -> set[float]:
-    words = {float(NUMBERS[w]) for w in re.findall(r"[a-z]+", text.lower()) if w in NUMBERS}
+    words = _in_words(text, NUMBERS)
     words |= {float(MONTHS.index(month.lower()) + 1) for month in MONTH.findall(text)}
     words |= {float(hour) % 12 + 12 for hour in EVENING.findall(text)}
     beside = {float(figure) + step for figure in COMPARED.findall(text) for step in (-1, 1)}

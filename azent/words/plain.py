@@ -75,7 +75,7 @@ def same(one: str, other: str) -> bool:
 
 
 def by_beginning(words: Iterable[str], letters: int = 3) -> dict[str, list[str]]:
-    """Words by their first three letters: those that are the same begin alike."""
+    """Words by their first letters: those that are the same begin alike."""
     found: dict[str, list[str]] = {}
     for word in words:
         found.setdefault(word[:letters], []).append(word)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from difflib import get_close_matches
 from typing import Any
 
-from azent.words.forms import date_said, in_another_form
+from azent.words.forms import NAME, date_said, in_another_form
 from azent.words.numbers import DIGITS, figures_said, number_said
 from azent.words.plain import by_beginning, content_words, same
 
@@ -15,7 +15,6 @@ WORD = re.compile(r"[^\W_]+")
 ALIKE = 0.88  # of two words, one of which is misspelt
 # Capitals that may stand for a name.
 SHORT = re.compile(r"[A-Z]{2,4}")
-NAME = re.compile(r"\b[A-Z][a-z]+")
 FULL_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 CODE = re.compile(r"\b(\d+)\b")  # in a description, before what it stands for
 
@@ -120,6 +119,12 @@ def _is_explained(value: Any, schema: Any, text: str) -> bool:
     _, *parts = CODE.split(str(schema.get("description", "")))
     explained = dict(zip(parts[::2], parts[1::2], strict=True)).get(str(value), "")
     return speak_alike(content_words(explained), text)
+
+
+def unspoken(words: Collection[str], text: str) -> list[str]:
+    """Those of the words that a text has in no form."""
+    theirs = content_words(text)
+    return [word for word in words if not _share_one({word}, theirs)]
 
 
 def speak_alike(words: Collection[str], text: str) -> bool:

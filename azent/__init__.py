@@ -28,6 +28,7 @@ _HOMES = {
         "BadReply",
         "CasesError",
         "ContextTooSmall",
+        "EncoderFailed",
         "ModelError",
         "ModelNotFound",
         "ModelRefused",
@@ -71,6 +72,7 @@ _HOMES = {
     ),
     "models": ("Model", "Scripted", "open_model"),
     "models.cached": ("Cached", "Recorded"),
+    "models.encoder": ("Encoder", "open_encoder"),
     "prompted": ("prompt_function",),
     "reflect": ("summary",),
     "session": ("Session",),
@@ -99,6 +101,8 @@ __all__ = [
     "Corrected",
     "Correction",
     "Delta",
+    "Encoder",
+    "EncoderFailed",
     "End",
     "Model",
     "ModelError",
@@ -141,6 +145,7 @@ __all__ = [
     "Warning",
     "chat_of",
     "function_to_json",
+    "open_encoder",
     "open_model",
     "prompt_function",
     "read_reply",
@@ -171,6 +176,7 @@ if TYPE_CHECKING:
         BadReply,
         CasesError,
         ContextTooSmall,
+        EncoderFailed,
         ModelError,
         ModelNotFound,
         ModelRefused,
@@ -214,6 +220,7 @@ if TYPE_CHECKING:
     )
     from azent.models import Model, Scripted, open_model
     from azent.models.cached import Cached, Recorded
+    from azent.models.encoder import Encoder, open_encoder
     from azent.prompted import prompt_function
     from azent.reflect import summary
     from azent.session import Session

@@ -19,6 +19,7 @@
         ├── ModelRefused       the server answered with an error
         ├── ModelTimeout       no reply within the time limit
         ├── NotRecorded        replies come from a file alone, and it has none for the request
+        ├── EncoderFailed      an encoder gave no vectors for texts
         └── ReplyBroken        the reply broke off before its end
 
 Each says what was wrong (the message), what to do about it (`hint`) and how a command ends because
@@ -168,6 +169,12 @@ class ModelTimeout(ModelError):
 
 class NotRecorded(ModelError):
     """Replies come from a file alone, and it has none for this request."""
+
+
+class EncoderFailed(ModelError):
+    """An encoder gave no vectors for texts."""
+
+    hint = "`azent doctor` tells which encoder is in use; encoder = none goes without."
 
 
 class ReplyBroken(ModelError):

@@ -76,7 +76,8 @@ WAYS = [
     Way(errors.ReplyBroken, ASK, "broke off", Say("half", ends=False)),
     Way(errors.ReplyBroken, ASK, "broke off", Lines(["<html>"])),
 ]
-ELSEWHERE = {errors.ToolFailed, errors.RequestRefused}  # heard by models and by clients
+# Heard by models, by clients, and by whoever makes a warning of it.
+ELSEWHERE = {errors.ToolFailed, errors.RequestRefused, errors.EncoderFailed}
 
 
 @pytest.fixture(autouse=True)

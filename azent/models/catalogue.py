@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from azent import settings
 from azent.errors import ModelNotFound, ModelRefused, ModelUnreachable
+from azent.models.prefixes import is_embedding_model
 
 if TYPE_CHECKING:
     import ollama
@@ -48,6 +49,20 @@ def installed(host: str | None = None) -> tuple[Installed, ...]:
     """The models of a server, newest first. Raises ModelUnreachable, ModelRefused."""
     with _client(host) as client:
         return tuple(_described(client, each) for each in _listed(client))
+
+
+def embedding_models(host: str | None = None) -> list[str]:
+    """The names of a server's embedding models, the smallest first.
+
+    Raises ModelUnreachable, ModelRefused.
+    """
+    with _client(host) as client:
+        models = sorted(_listed(client), key=lambda each: int(each.size or 0))
+    return [each.model for each in models if is_embedding_model(each.model, _family(each))]
+
+
+def _family(listed: Any) -> str:
+    return (listed.details.family or "") if listed.details else ""
 
 
 def loaded(host: str | None = None) -> list[str]:

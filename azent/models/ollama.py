@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -125,6 +125,27 @@ class Ollama(Remote):
             names = (self.name, f"{self.name}:latest")
             found = [each.digest for each in client.list().models if each.model in names]
         return found[0] or "" if found else ""
+
+    def embed(self, texts: Sequence[str], timeout: float) -> list[Sequence[float]]:
+        """A vector for each text, by an embedding model. Raises ModelError's kinds."""
+        limit = Limit(timeout)
+        once = partial(self._embedded, texts, limit)
+        try:
+            return list(patiently(once, self._patience(), limit))
+        except ModelNotFound as error:
+            raise self._explained(error) from error.__cause__
+
+    def _embedded(
+        self, texts: Sequence[str], limit: Limit
+    ) -> Generator[Sequence[float], None, None]:
+        import ollama
+
+        more = {"timeout": self._timeout(limit)}
+        with (
+            self._plain_errors(_Reading(self.name), limit),
+            ollama.Client(self.host, **self.transport(), **more) as client,
+        ):
+            yield from client.embed(self.name, texts, keep_alive=self.keep_alive).embeddings
 
     def _impatient_client(self) -> ollama.Client:
         """A client for what is asked about the model, and is not worth to be waited for long."""

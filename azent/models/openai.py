@@ -13,7 +13,7 @@ import importlib
 import json
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -106,6 +106,27 @@ class OpenAI(Remote):
         async with aclosing(apatiently(once, patience, limit)) as pieces:
             async for piece in pieces:
                 yield piece
+
+    def embed(self, texts: Sequence[str], timeout: float) -> list[Sequence[float]]:
+        """A vector for each text, by an embedding model. Raises ModelError's kinds."""
+        limit = Limit(timeout)
+        return list(patiently(partial(self._embedded, texts, limit), self._patience(), limit))
+
+    def _embedded(
+        self, texts: Sequence[str], limit: Limit
+    ) -> Generator[Sequence[float], None, None]:
+        library = _library()
+        with (
+            self._plain_errors(_Reading(self.name), limit),
+            library.DefaultHttpxClient(**self.transport()) as http,
+            library.OpenAI(**self._client(library, limit), http_client=http) as client,
+        ):
+            # Asked for by name: the client would ask for base64, which not all servers have.
+            answer = client.embeddings.create(
+                model=self.name, input=list(texts), encoding_format="float"
+            )
+            in_order = sorted(answer.data, key=lambda each: each.index or 0)
+            yield from (each.embedding for each in in_order)
 
     def _once(self, request: Request, limit: Limit) -> Generator[Delta | End, None, None]:
         library, reading = _library(), _Reading(self.name)

@@ -7,14 +7,15 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, closing
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from azent.errors import ModelError
 from azent.messages import Delta, End
 from azent.models.limit import Limit
 from azent.models.trouble import may_pass
 
-Once: TypeAlias = Callable[[], Generator[Delta | End, None, None]]
+Piece = TypeVar("Piece")
+Once: TypeAlias = Callable[[], Generator[Piece, None, None]]
 AsyncOnce: TypeAlias = Callable[[], AsyncGenerator[Delta | End, None]]
 
 
@@ -32,7 +33,7 @@ class Patience:
         return float(self.wait * 2**attempt)
 
 
-def patiently(once: Once, patience: Patience, limit: Limit) -> Generator[Delta | End, None, None]:
+def patiently(once: Once[Piece], patience: Patience, limit: Limit) -> Generator[Piece, None, None]:
     """The pieces of the first try that succeeds, or has begun. Raises what the last one raised."""
     for attempt in range(patience.retries + 1):
         began = False

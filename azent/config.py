@@ -51,6 +51,7 @@ SETTINGS: dict[str, Setting] = {
     "api_key": Setting(str, project=False, secret=True),
     "profiles": Setting(str, project=False, secret=True),
     "profile": Setting(list, project=False),
+    "encoder": Setting(str, "auto", project=False),
     "prompts": Setting(str),
     "system": Setting(str, ""),
     "tools": Setting(list, project=False),

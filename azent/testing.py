@@ -16,7 +16,9 @@ the test's file. Without the option nothing is asked: a request that is not kept
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,8 +26,10 @@ import pytest
 
 from azent.models import Model, open_model
 from azent.models.cached import Cached
+from azent.models.encoder import Kind, Vector, texts_of, unit
 
 FILE = "replies.db"
+DIMENSIONS = 256
 Recorder: TypeAlias = Callable[..., Model]
 
 
@@ -45,3 +49,32 @@ def recorded(request: pytest.FixtureRequest) -> Recorder:
         return Cached(open_model(model, **settings), file, strict=not recording)
 
     return open_recorded
+
+
+class WordEncoder:
+    """An encoder that needs no model: texts are alike in so far as they have words in common.
+
+    `encoded` are the texts that it was given, in their order.
+    """
+
+    name = "words"
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def version(self) -> str:
+        """What its vectors are kept under."""
+        return "1"
+
+    def encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
+        """A vector for each text, with a place for each of its words."""
+        given = texts_of(texts, kind)
+        self.encoded += given
+        return [_vector_of_words(each) for each in given]
+
+
+def _vector_of_words(text: str) -> Vector:
+    counts = [0.0] * DIMENSIONS
+    for word in re.findall(r"\w+", text.lower()) or [""]:
+        counts[zlib.crc32(word.encode()) % DIMENSIONS] += 1
+    return unit(counts, WordEncoder.name)

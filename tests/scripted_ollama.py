@@ -6,6 +6,10 @@
 Each request to a model takes one item of the script; the last item repeats, or all of them do
 (`cycles`). In place of items there may be one function, from the body of a request to an item.
 
+/api/embed gives vectors made of the texts themselves; `embedded` keeps the bodies of such requests.
+`room` is the most characters that a text may have there: longer ones are refused, as by Ollama.
+`vectors` is what is answered in place of vectors.
+
 An agent may ask twice for an answer: for calls first, held to a schema, then for words. A script of
 plain words need not know: a request with `format` that meets an item of words is told that no tool
 fits, and the item waits. Such requests are in `requests`, but not in `counted`.
@@ -13,6 +17,7 @@ fits, and the item waits. Such requests are in `requests`, but not in `counted`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import select
 import socket
@@ -112,6 +117,9 @@ class ScriptedOllama:
         decides: bool = True,
         models: Sequence[str] = ("scripted:latest",),
         context_length: int = 32768,
+        sizes: Mapping[str, int] | None = None,
+        room: int = 100_000,
+        vectors: Fail | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.script = script or ("",)
@@ -119,6 +127,10 @@ class ScriptedOllama:
         self.decides = decides
         self.models = models
         self.context_length = context_length
+        self.sizes = sizes or {}
+        self.room = room
+        self.vectors = vectors
+        self.embedded: list[Asked] = []
         self.requests: list[Asked] = []
         self.disconnects = 0
         self.busy = 0
@@ -202,6 +214,11 @@ def _is_words(item: Item) -> bool:
     return text not in ("", "{}") and not any(word in text for word in CALL_WORDS)
 
 
+def vector_of(text: str) -> list[float]:
+    """A vector that is the same for the same text; it is not of unit length."""
+    return [float(byte) for byte in hashlib.sha256(text.encode()).digest()]
+
+
 class _Gone(Exception):
     """The client has left."""
 
@@ -238,6 +255,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
         if self.path == "/api/show":
             self._send(200, self._about())
+        elif self.path == "/api/embed":
+            self._embed(body)
         elif self.path != "/api/chat":
             self._send(404, {"error": "not found"})
         elif not body.get("messages"):
@@ -247,8 +266,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _pages(self) -> dict[str, Any]:
         models = [
-            {"name": name, "model": name, "modified_at": STAMP, "size": 1, "digest": "0" * 64}
+            {"name": name, "model": name, "modified_at": STAMP, "size": size, "digest": "0" * 64}
             for name in self.server.owner.models
+            for size in [self.server.owner.sizes.get(name, 1)]
         ]
         return {
             "/api/version": {"version": "0.9.3"},
@@ -260,6 +280,20 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.server.owner.context_length
         info = {"general.architecture": "scripted", "scripted.context_length": length}
         return {"template": "{{ .Prompt }}", "model_info": info, "capabilities": ["completion"]}
+
+    def _embed(self, body: dict[str, Any]) -> None:
+        owner = self.server.owner
+        owner.embedded.append(Asked(body, self.headers, time.monotonic()))
+        if owner.vectors:
+            self._follow(owner.vectors, body)
+            return
+        known = {name.removesuffix(":latest") for name in owner.models}
+        if body["model"].removesuffix(":latest") not in known:
+            self._send(404, {"error": f'model "{body["model"]}" not found, try pulling it first'})
+        elif any(len(text) > owner.room for text in body["input"]):
+            self._send(400, {"error": "the input length exceeds the context length"})
+        else:
+            self._send(200, {"embeddings": [vector_of(text) for text in body["input"]]})
 
     def _answer(self, item: Item, body: dict[str, Any]) -> None:
         owner = self.server.owner

@@ -3,7 +3,8 @@
     with ScriptedOpenAI(says("Hel", "lo"), Answer(status=503, body=b"busy")) as server:
         model = azent.open_model(f"openai:{server.url}#m")
 
-Each request takes one answer of the script; the last one repeats.
+Each request takes one answer of the script; the last one repeats. Where there is no script,
+/v1/embeddings gives vectors made of the texts themselves, last text first.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+
+from tests.scripted_ollama import vector_of
 
 
 @dataclass(frozen=True)
@@ -108,11 +111,26 @@ class _Handler(BaseHTTPRequestHandler):
         owner = self.server.owner
         owner.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         owner.headers.append(self.headers)
+        if not owner.script:
+            self._send_vectors(owner.bodies[-1])
+            return
         try:
             self._follow(owner.script[min(len(owner.bodies), len(owner.script)) - 1])
         except OSError:
             owner.left += 1
             raise
+
+    def _send_vectors(self, body: dict[str, Any]) -> None:
+        data = [
+            {"object": "embedding", "index": index, "embedding": vector_of(text)}
+            for index, text in reversed(list(enumerate(body["input"])))
+        ]
+        content = json.dumps({"object": "list", "data": data, "model": body["model"]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
 
     def _follow(self, answer: Answer) -> None:
         if answer.hangs_up:

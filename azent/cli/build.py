@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from azent.config import Value
     from azent.messages import Call
     from azent.models import Model
+    from azent.models.encoder import Encoder
     from azent.prompt import PromptSet
     from azent.tools import Tool
 
@@ -197,6 +198,20 @@ def model_at(address: str, given: Mapping[str, Any]) -> Model:
     of_openai = address.startswith("openai:")
     wanted = ("num_ctx", "api_key") if of_openai else ("host", "num_ctx", "keep_alive")
     return open_model(address, **{name: given[name] for name in wanted})
+
+
+def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:
+    """The encoder that is set, else one at hand; on the model's own server, where that is Ollama.
+
+    Raises AzentError where an encoder that is set does not work.
+    """
+    from azent.models.cached import Cached
+    from azent.models.choose_encoder import find_encoder
+    from azent.models.ollama import Ollama
+
+    asked = model.model if isinstance(model, Cached) and not model.strict else model
+    on_ollama = isinstance(asked, Ollama) or (given["encoder"] or "").startswith("ollama:")
+    return find_encoder(given["encoder"], (given["host"] or "") if on_ollama else None)
 
 
 def _of_profiles(given: Mapping[str, Any], quiet: bool) -> Model:

@@ -75,6 +75,7 @@ def look(given: Mapping[str, Any]) -> Iterator[Finding]:
     yield server
     if server.level == "ok":
         yield from _models(host)
+    yield _encoder(given)
     yield _call(given)
 
 
@@ -140,6 +141,19 @@ def _models(host: str | None) -> Iterator[Finding]:
         native = "native tools" if model.native_tools else "no native tools (azent needs none)"
         found = f"{size_of(model.size)}, context {model.context or '?'}, {native}"
         yield Finding(model.name, "ok" if fits else "note", found, todo)
+
+
+def _encoder(given: Mapping[str, Any]) -> Finding:
+    """What compares questions with functions by their meaning."""
+    from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
+
+    try:
+        encoder = find_encoder(given["encoder"], given["host"] or "")
+    except AzentError as error:
+        return Finding("encoder", "bad", str(error), error.hint)
+    if encoder is not None or given["encoder"] == NONE:
+        return Finding("encoder", "ok", encoder.name if encoder else "none, as it is set")
+    return Finding("encoder", "note", "none: the model alone decides", how_to_get_one())
 
 
 def _free_memory() -> int | None:

@@ -33,6 +33,7 @@ def list_models(
         return
     headings = ("model", "size", "context", "native tools", "prompt set", "where")
     print_table(headings, [_cells(row) for row in rows])
+    say(_encoder_line(host))
 
 
 @app.command("pull", short_help="Fetch a model.")
@@ -54,6 +55,18 @@ def pull_model(
 
     show_pull(pull(name, host))
     say(f"{name} is there")
+
+
+def _encoder_line(host: str | None) -> str:
+    """The encoder in use, or how to get one."""
+    from azent.config import resolved
+    from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
+
+    setting = resolved()["encoder"].value
+    encoder = find_encoder(setting, host or "")
+    if encoder is None:
+        return "encoder: none" if setting == NONE else f"encoder: none. {how_to_get_one()}"
+    return f"encoder: {encoder.name}"
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

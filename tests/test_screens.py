@@ -80,7 +80,13 @@ def test_models(columns: int, tmp_path: Path) -> None:
     names = ("qwen2.5-coder:1.5b", "hf.co/somebody/A-Rather-Long-Name-GGUF:Q4_K_M")
     with (
         ScriptedOllama("", models=names) as server,
-        Terminal(["models", "list"], server.url, tmp_path, columns=columns) as terminal,
+        Terminal(
+            ["models", "list"],
+            server.url,
+            tmp_path,
+            columns=columns,
+            env={"AZENT_ENCODER": "none"},
+        ) as terminal,
     ):
         assert terminal.end() == 0
     compare(f"models-{columns}", terminal.screen())

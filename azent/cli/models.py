@@ -13,7 +13,7 @@ from azent.cli.polite import polite, say
 from azent.cli.printed import print_json, print_text
 from azent.cli.table import print_table
 from azent.cli.together import check_of_use
-from azent.errors import ModelUnreachable
+from azent.errors import AzentError, ModelUnreachable
 from azent.wording import size_of
 
 app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
@@ -63,7 +63,10 @@ def _encoder_line(host: str | None) -> str:
     from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
 
     setting = resolved()["encoder"].value
-    encoder = find_encoder(setting, host or "")
+    try:
+        encoder = find_encoder(setting, host or "")
+    except AzentError as error:
+        return f"{error} {error.hint}"
     if encoder is None:
         return "encoder: none" if setting == NONE else f"encoder: none. {how_to_get_one()}"
     return f"encoder: {encoder.name}"

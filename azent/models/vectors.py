@@ -27,6 +27,7 @@ from azent.errors import ModelError
 from azent.models.encoder import Encoder, Kind, Vector, VersionedEncoder, texts_of
 
 MOST_KEPT: Mapping[Kind, int] = {"passage": 2000, "query": 200}
+PREPARATION = "1"  # to be counted up where encoders are given texts in another form than before
 MOST_BYTES = 64_000_000  # of a file; azent never writes a larger one
 UNIT_TOLERANCE = 1e-3
 
@@ -108,8 +109,9 @@ def file_of(encoder: Encoder, folder: Path) -> Path | None:
         return None
     with suppress(ModelError):
         if version := encoder.version():
-            weights = hashlib.sha256(f"{encoder.name}\0{version}".encode()).hexdigest()[:12]
-            return folder / f"{re.sub(r'[^A-Za-z0-9.]+', '-', encoder.name)[:40]}-{weights}.json"
+            whole = f"{encoder.name}\0{version}\0{PREPARATION}"
+            name = re.sub(r"[^A-Za-z0-9.]+", "-", encoder.name)[:40]
+            return folder / f"{name}-{hashlib.sha256(whole.encode()).hexdigest()[:12]}.json"
     return None
 
 

@@ -370,7 +370,7 @@ def test_a_command_asks_the_server_that_its_model_is_on(tmp_path: Path) -> None:
         model = azent.open_model(address, host=server.url if address == "qwen3:8b" else None)
         asked = azent.Cached(model, tmp_path / "r.db", strict=True) if replies else model
         encoder = encoder_from({"encoder": "auto", "host": server.url}, asked)
-        return encoder and encoder.name
+        return encoder.name if encoder else None
 
     with ScriptedOllama(models=("all-minilm",)) as server:
         assert found("qwen3:8b") == "ollama:all-minilm"

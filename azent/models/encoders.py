@@ -13,6 +13,7 @@ from azent.errors import ModelRefused
 from azent.models import open_model
 from azent.models.encoder import Kind, Vector, encoder_errors, texts_of, unit
 from azent.models.prefixes import prefixes_of
+from azent.models.trouble import may_pass
 
 TEXTS_IN_A_REQUEST = 16
 SECONDS = 60.0  # for one request, in which the server may load the model
@@ -43,7 +44,7 @@ class ServerEncoder:
     def encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
         """A vector for each text, in the order of the texts. Raises EncoderFailed."""
         prefix = self._prefixes.query if kind == "query" else self._prefixes.passage
-        # A text of nothing is an error to Ollama.
+        # Ollama refuses an empty text.
         given = [prefix + each if each.strip() else f"{prefix}." for each in texts_of(texts, kind)]
         with encoder_errors(self.name):
             return [vector for some in _in_requests(given) for vector in self._vectors(some)]
@@ -57,7 +58,7 @@ class ServerEncoder:
         try:
             return self._asked(texts)
         except ModelRefused as error:
-            if error.status not in TOO_LONG:
+            if error.status not in TOO_LONG or may_pass(error):
                 raise
             if len(texts) > 1:
                 middle = len(texts) // 2

@@ -34,6 +34,8 @@ from azent.execute.elsewhere import check_executor
 from azent.flow import Flow, Turn, converse
 from azent.messages import Answer, Context, Event, Log, Reply
 from azent.models import Model, open_model
+from azent.models.choose_encoder import AUTO, encoder_for
+from azent.models.encoder import Encoder
 from azent.nesting import about, one_deeper
 from azent.prompt import PromptSet
 from azent.request import Terms
@@ -66,7 +68,9 @@ class Agent:
     `approval` says when the `approve` of a question is asked before a call runs: for tools with
     `confirm` ("tool"), for all ("always"), or for none ("never"). `until` ends a conversation: a
     word that a reply contains, or a function that says so of a Reply; its calls do not run.
-    `summarise` has the model sum up the turns that no longer fit into its context.
+    `summarise` has the model sum up the turns that no longer fit into its context. `encoder` tells
+    how near the functions are to a question, where the prompt set asks for that: an address, an
+    open one, "auto" (the one inside the process, where it is installed) or None.
     Raises SchemaError for tools that cannot be offered, UsageError for what makes no sense.
     """
 
@@ -89,6 +93,7 @@ class Agent:
         approval: Approval = "tool",
         until: Until | None = None,
         summarise: bool = False,
+        encoder: str | Encoder | None = AUTO,
     ) -> None:
         self.model = open_model(model)
         self.toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools, width=width)
@@ -108,6 +113,7 @@ class Agent:
         self.approval = one_of("approval", approval, ["tool", "always", "never"])
         self.until = None if until is None else word_or_test("until", until)
         self.summarise = flag("summarise", summarise)
+        self.encoder = encoder_for(encoder)
         self.flow: Callable[[Turn], Flow] = converse  # how a turn goes
 
     def terms(self, context: object = None) -> Terms:
@@ -128,6 +134,7 @@ class Agent:
             trusted=are_trusted(self.toolbox),
             num_ctx=self.model.num_ctx,
             summarise=self.summarise,
+            encoded=self.encoder is not None,
         )
 
     def ask(
@@ -170,7 +177,7 @@ class Agent:
     ) -> Generator[Event, None, None]:
         """The events of a question as they happen; the last one is the Answer."""
         with self._turn(question, log, session, context) as turn:
-            events = drive(self.flow(turn), self.model, asker(approve))
+            events = drive(self.flow(turn), self.model, asker(approve), self.encoder)
             yield from traced(events, self._info(question, session))
 
     async def aask(
@@ -198,7 +205,7 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
         with self._turn(question, log, session, context, asyncio.get_running_loop()) as turn:
-            events = adrive(self.flow(turn), self.model, asker(approve))
+            events = adrive(self.flow(turn), self.model, asker(approve), self.encoder)
             async with aclosing(atraced(events, self._info(question, session))) as said:
                 async for event in said:
                     yield event

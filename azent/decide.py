@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import Any, TypeAlias
 
 from azent import prompt
 from azent.arguments import log_in, many, sendable, text, whole
-from azent.errors import UsageError
-from azent.messages import Answer, Log, Question, Reply, Request
+from azent.errors import EncoderFailed, UsageError
+from azent.log import folded, replies_of, turn_of
+from azent.messages import Answer, Log, Question, Reply, Request, Usage
 from azent.models import Model, open_model
+from azent.models.choose_encoder import AUTO, encoder_for
+from azent.models.encoder import Encoder
 from azent.prompt import PromptSet
 from azent.request import Terms
-from azent.step import Ask, Listening, hear, next_step, options_for
+from azent.step import Ask, Listening, Rank, Step, hear, next_step, options_for, ranked
 from azent.tools import are_trusted, choice_among, specs_of
 
 EXAMPLE = '[{"role": "user", "content": "..."}]'
@@ -29,18 +33,22 @@ def select(
     prompts: str | Path | PromptSet | None = None,
     choice: str = "auto",
     repairs: int = 2,
+    encoder: str | Encoder | None = AUTO,
 ) -> Reply:
     """One decision: which of the tools the model wants called, and with what. Nothing is run.
 
     `question` is words, or messages as {"role", "content"} dicts; `tools` are functions, Tools or
     dicts. A reply that cannot be used is corrected, `repairs` times at most; then BadReply is
-    raised. Also raises UsageError, SchemaError and ModelError's kinds.
+    raised. `encoder` tells how near the functions are to the question, where the set asks for that:
+    an address, an open one, "auto" for the one in the process where it is installed, or None.
+    Also raises UsageError, SchemaError and ModelError's kinds.
     """
     opened = open_model(model)
     log, system = log_of(question)
     prompt_set = prompt.load(prompts, opened.name)
     tools = tuple(many("tools", tools, "[function, ...]"))
     specs = specs_of(tools)
+    encoder = encoder_for(encoder)
     terms = Terms(
         specs,
         prompt_set,
@@ -48,14 +56,37 @@ def select(
         choice_among(choice, specs),
         repairs=whole("repairs", repairs, 0),
         trusted=are_trusted(tools),
+        encoded=encoder is not None,
     )
-    usage = None
-    while isinstance(step := next_step(log, terms), Ask) and step.move != "answer":
-        reply = _read(opened, step, terms)
-        usage = reply.usage if usage is None or reply.usage is None else usage + reply.usage
-        log = hear(log, reply, terms)
-    replies = [message for message in log if isinstance(message, Reply)]
-    return replace(replies[-1], usage=usage) if replies and usage else Reply()
+    while not _is_decided(step := next_step(log, terms)):
+        if isinstance(step, Rank):
+            log = _ranked(log, step, encoder)
+        elif isinstance(step, Ask):
+            log = hear(log, _read(opened, step, terms, log), terms)
+    return _decision(turn_of(log))
+
+
+def _ranked(log: Log, step: Rank, encoder: Encoder | None) -> Log:
+    """The log with the ranking of the functions; an empty one, and a warning, on failure."""
+    try:
+        queries = encoder.encode(step.queries, "query") if encoder else []
+        passages = encoder.encode(step.passages, "passage") if encoder else []
+    except EncoderFailed as error:
+        logging.getLogger("azent").warning("%s: the model decides", error)
+        queries, passages = [], []
+    return ranked(log, step, queries, passages)
+
+
+def _is_decided(step: Step) -> bool:
+    """Is there nothing more to ask before calls run, or before words are asked for?"""
+    return not isinstance(step, Ask | Rank) or (isinstance(step, Ask) and step.move == "answer")
+
+
+def _decision(turn: Log) -> Reply:
+    """The last reply of a turn, with all its calls and what all of them cost."""
+    replies, merged = replies_of(turn), replies_of(folded(turn))
+    usages = [reply.usage for reply in replies if reply.usage]
+    return replace(merged[-1], usage=sum(usages, Usage())) if usages else Reply()
 
 
 def log_of(question: Words) -> tuple[Log, str]:
@@ -97,8 +128,8 @@ def chat_of(log: Answer | Log) -> list[dict[str, str]]:
     return chat
 
 
-def _read(model: Model, ask: Ask, terms: Terms) -> Reply:
-    heard = Listening(ask, terms)
+def _read(model: Model, ask: Ask, terms: Terms, log: Log) -> Reply:
+    heard = Listening(ask, terms, log)
     options = options_for(ask.move, terms)
     heard.take_all(model.stream(Request(ask.messages, ask.format, options=options)))
     return heard.close()

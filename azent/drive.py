@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 from azent.arguments import called_with_one
 from azent.execute import Ran
 from azent.execute.threads import background_loop
-from azent.flow import Close, Consent, Effect, Flow, Measure, Open, Pull, Wait
+from azent.flow import Close, Consent, Effect, Encode, Flow, Measure, Open, Pull, Wait
 from azent.messages import Answer, Call, Delta, End, Event, Request
 from azent.models import AsyncModel, Model, context_of
+from azent.models.encoder import Encoder
 
 Verdict: TypeAlias = bool | str | Mapping[str, Any]
 Approve: TypeAlias = Callable[[Call], Any]  # a Verdict, or an awaitable of one
@@ -34,9 +35,11 @@ def asker(approve: Approve | None) -> Approve:
     return asked
 
 
-def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Event, None, None]:
+def drive(
+    flow: Flow, model: Model, approve: Approve = nobody, encoder: Encoder | None = None
+) -> Generator[Event, None, None]:
     """The events of a flow that ends in an answer, waiting in this thread."""
-    hand = _Hand(model, approve)
+    hand = _Hand(model, approve, encoder)
     step = _Step(flow)
     try:
         while (said := step.next()) is not None:
@@ -52,10 +55,10 @@ def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Even
 
 
 async def adrive(
-    flow: Flow, model: Model, approve: Approve = nobody
+    flow: Flow, model: Model, approve: Approve = nobody, encoder: Encoder | None = None
 ) -> AsyncGenerator[Event, None]:
     """The asynchronous twin of `drive`, waiting on the running loop."""
-    hand = _AsyncHand(model, approve)
+    hand = _AsyncHand(model, approve, encoder)
     step = _Step(flow)
     try:
         while (said := step.next()) is not None:
@@ -96,9 +99,10 @@ class _Step:
 
 
 class _Hand:
-    def __init__(self, model: Model, approve: Approve) -> None:
+    def __init__(self, model: Model, approve: Approve, encoder: Encoder | None) -> None:
         self._model = model
         self._approve = approve
+        self._encoder = encoder
         self._pieces: Iterator[Delta | End] = iter(())
 
     def carry_out(self, effect: Effect) -> Any:
@@ -115,6 +119,8 @@ class _Hand:
                 return wait(futures, most, FIRST_COMPLETED).done
             case Consent(call):
                 return _waited_for(self._approve(call))
+            case Encode(texts, kind) if self._encoder is not None:
+                return self._encoder.encode(texts, kind)
         return None
 
     def close(self) -> None:
@@ -137,9 +143,10 @@ def _waited_for(verdict: Any) -> Any:
 
 
 class _AsyncHand:
-    def __init__(self, model: Model, approve: Approve) -> None:
+    def __init__(self, model: Model, approve: Approve, encoder: Encoder | None) -> None:
         self._model = model
         self._approve = approve
+        self._encoder = encoder
         self._pieces: AsyncIterator[Delta | End] | None = None
         self._wrapped: dict[Future[Ran], asyncio.Future[Ran]] = {}
 
@@ -159,6 +166,8 @@ class _AsyncHand:
             case Consent(call):
                 verdict = self._approve(call)
                 return await verdict if inspect.isawaitable(verdict) else verdict
+            case Encode(texts, kind) if self._encoder is not None:
+                return await asyncio.to_thread(self._encoder.encode, texts, kind)
         return None
 
     async def close(self) -> None:

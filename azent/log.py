@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
-from azent.messages import Call, Log, Note, Question, Reply, Result
+from azent.messages import Call, Log, Message, Note, Question, Reply, Result
 
 ALTERNATIONS = 3  # a pair of replies that comes this often ends the turn
 REPEATS = 3  # so does the same reply this often in a row
@@ -72,9 +73,32 @@ def call_count(log: Log) -> int:
     return sum(len(message.calls) for message in log if isinstance(message, Reply))
 
 
+def folded(turn: Log) -> Log:
+    """The turn with further calls put into the reply that they belong to."""
+    kept: list[Message] = []
+    for message in turn:
+        if isinstance(message, Reply) and message.move == "more":
+            at = next(n for n in reversed(range(len(kept))) if isinstance(kept[n], Reply))
+            kept[at] = _with_calls(kept[at], message.calls)
+        else:
+            kept.append(message)
+    return tuple(kept)
+
+
+def _with_calls(reply: Message, calls: tuple[Call, ...]) -> Message:
+    return replace(reply, calls=(*reply.calls, *calls)) if isinstance(reply, Reply) else reply
+
+
+def without_last_reply(log: Log) -> Log:
+    """The log up to its last reply."""
+    at = max((n for n, message in enumerate(log) if isinstance(message, Reply)), default=len(log))
+    return log[:at]
+
+
 def rounds(turn: Log) -> int:
-    """The replies of a turn whose calls ran."""
-    return sum(any(not call.problem for call in reply.calls) for reply in replies_of(turn))
+    """The replies of a turn whose calls ran; one that was asked for more counts once."""
+    replies = replies_of(folded(turn))
+    return sum(any(not call.problem for call in reply.calls) for reply in replies)
 
 
 def failures(turn: Log) -> int:

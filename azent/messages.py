@@ -1,8 +1,8 @@
 """The values that travel between the parts of azent, and the JSON forms of those that are kept.
 
-All are frozen and do nothing. A conversation (`Log`) is a tuple of messages: `Question`, `Reply`,
-`Result`, `Correction`, `Note`. Whoever holds a log holds the whole state of its conversation, so
-undo is a slice, a branch is a copy of the name, and a store keeps one JSON object per message.
+All are frozen and do nothing. A conversation (`Log`) is a tuple of messages: `Question`, `Ranking`,
+`Reply`, `Result`, `Correction`, `Note`. Whoever holds a log holds the whole state of its
+conversation, so undo is a slice, a branch is a copy of the name, and a store keeps one JSON object per message.
 
 What a model streams is a run of `Delta`s closed by one `End`; what a person watches is a run of
 events closed by the `Answer`.
@@ -26,7 +26,7 @@ ProblemKind: TypeAlias = Literal[
     "too_deep",
     "too_many",
 ]
-Move: TypeAlias = Literal["decide", "answer", "single", "gate", "choose", "list"]
+Move: TypeAlias = Literal["decide", "more", "answer", "single", "gate", "choose", "list"]
 NARROWING = ("gate", "choose", "list")  # the moves that only narrow a decision down
 Spec: TypeAlias = Mapping[str, Any]  # {"name", "description", "parameters": a JSON Schema, ...}
 Specs: TypeAlias = Mapping[str, Spec]  # by name, in the order in which they are offered
@@ -103,6 +103,19 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """How near each offered function is to the question before it, by meaning.
+
+    `scores` are pairs of a name and a score, the nearest function first (`azent.selection`). They
+    are empty where no encoder could tell. `in_context` is the best score of the question together
+    with what was said before it, None for the first question of a conversation.
+    """
+
+    scores: tuple[tuple[str, float], ...] = ()
+    in_context: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What the model said, as it was read.
 
@@ -165,7 +178,7 @@ class Note:
     usage: Usage | None = None
 
 
-Message: TypeAlias = Question | Reply | Result | Correction | Note
+Message: TypeAlias = Question | Ranking | Reply | Result | Correction | Note
 Log: TypeAlias = tuple[Message, ...]
 
 
@@ -210,9 +223,9 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The model is being asked; what for, and the how-manieth request of this question it is.
+    """The model is being asked: the move says what for, the number counts a question's requests.
 
-    `why` says what a prompt set's rules about words decided before it, where they did.
+    `why` says what was decided before the request, where anything was.
     """
 
     move: Move
@@ -315,6 +328,7 @@ Event: TypeAlias = (
 
 _KINDS: dict[str, type[Message]] = {
     "question": Question,
+    "ranking": Ranking,
     "reply": Reply,
     "result": Result,
     "correction": Correction,
@@ -329,6 +343,7 @@ _BUILDERS: dict[str, Any] = {
     "images": tuple,
     "ids": tuple,
     "picked": tuple,
+    "scores": lambda scores: tuple((str(name), float(score)) for name, score in scores),
 }
 
 

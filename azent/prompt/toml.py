@@ -11,13 +11,14 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from azent.errors import PromptError
 from azent.prompt.text import read_text
-from azent.prompt.value import NO_SETTINGS, GateExample, PromptSet, WordRules
+from azent.prompt.value import NO_SETTINGS, GateExample, PromptSet, Score, SelectionRules
 
 _IN_WORDS = {
     str: "a text",
     bool: "true or false",
     int: "a whole number, 0 or more",
     float: "a number, 0 or more",
+    Score: "a number",
 }
 
 
@@ -48,8 +49,8 @@ def _said_and_line(message: str) -> tuple[str, str]:
 def _setting(name: str, value: Any, file: Path, body: str) -> Any:
     place = f"{file}:{line_of(name, body)}"
     kind = _kind_of(name, PromptSet, place)
-    if kind is WordRules:
-        return _table(value, WordRules, name, file, body)
+    if kind is SelectionRules:
+        return _table(value, SelectionRules, name, file, body)
     if get_origin(kind) is not tuple:
         return _checked(value, kind, f"{place}: {name} is")
     if not isinstance(value, list):
@@ -61,7 +62,7 @@ def _setting(name: str, value: Any, file: Path, body: str) -> Any:
 
 
 def _table(value: Any, table: type, name: str, file: Path, body: str) -> Any:
-    """A table within the settings, such as [words]; fields without a default are due."""
+    """A table within the settings, such as [selection]; fields without a default are due."""
     place = f"{file}:{line_of(name, body)}"
     if not isinstance(value, dict):
         raise PromptError(f"{place}: {name} is {value!r}, and must be a table, [{name}]")
@@ -94,13 +95,15 @@ def _checked(value: Any, kind: Any, place: str) -> Any:
     if value in choices:
         return value
     if not choices and _is_of(kind, value):
-        return kind(value)
+        return value if kind is Score else kind(value)
     wanted = " or ".join(map(repr, choices)) or _IN_WORDS[kind]
     raise PromptError(f"{place} {value!r}, and must be {wanted}")
 
 
 def _is_of(kind: type, value: Any) -> bool:
-    """Is a value of a kind? Numbers are 0 or more: of no setting is there less than none."""
+    """Is a value of a kind? Numbers are 0 or more, except scores."""
+    if kind is Score:
+        return type(value) in (int, float)
     if kind not in (int, float):
         return type(value) is kind
     is_one = type(value) is kind or (kind is float and type(value) is int)

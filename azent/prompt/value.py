@@ -5,60 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NewType, TypeAlias
 
 from azent.prompt.examples import Kind
 from azent.prompt.text import Text
 from azent.schema import Style
 
+Score = NewType("Score", float)  # of a function: it may be less than 0
 Narrowing: TypeAlias = Literal["gate", "choose", "list"]
-NO_SETTINGS = {"name", "texts", "folder"}  # the fields of a set that no setting gives
+NO_SETTINGS = {"name", "texts", "folder", "bank"}  # the fields of a set that no setting gives
 
 
 @dataclass(frozen=True, slots=True)
-class WordRules:
-    """What the words of a question decide without the model (`azent.words`); the table `[words]`.
+class SelectionRules:
+    """What is decided before the model is asked for calls; the table `[selection]`.
 
-    `decline`: no call is asked for where the question shares no word with any function; `always`:
-    where it shares one, at least one call is. `nearest`: so many of the nearest functions are
-    offered, 0 for all; only the nearest one, where it leads by `lead`.
+    `shown`: so many functions are shown at most, those nearest to the question in meaning; 0 for
+    all. `within`: a first decision is shown those alone whose score is at most so much below the
+    best one; 0 for all. `relevance`: meaning decides whether any function is called. No call is made where the
+    best score of a function is below `none_below`, and one at least where it is `call_above` or
+    more (`azent.selection` has the scale: 0 is as near as the nearest of a bank of other functions
+    are). Between the two the set's gate is asked, or the model decides. All three need an encoder;
+    without one, all functions are shown and the model decides.
 
-    `joins`: from so many joining words on several calls are asked for, 0 for never: at least as
-    many as there are functions that score `mentioned` times the best one. Then those are offered
-    that score `near` times the best, or of which the question has a word that no other has.
-    `strict`: joining words leave no doubt only where there are three, or two and one of them is
-    strong. `pressed`: where several calls are asked for, the model has to write so many, since a
-    small one stops at the least that it may write; `doubted`: the same where, with `always`, it is
-    in doubt whether several are.
-    `news`: beyond as many as are asked for without doubt, a further call is not made unless it has
-    something that was said and that the calls before lack; and where it is in doubt whether more
-    than one is asked for, unless all that it has was said.
-
-    `gate`: the gate is asked only where so many words or fewer are shared, 0 for always.
-    `grounded`: a call is not made unless all, or half, of its required inputs were said. `given`:
-    optional inputs that were not said are left out. `onward`: when results have come, a function
-    that the question speaks of by a word of its own, and that has given none yet, is to be called
-    with them; not once it has failed twice.
+    `more`: where values of the question (numbers, names, quotations) stand in no call, the model is
+    asked for further calls. Small models write one call and stop.
     """
 
-    decline: bool = False
-    always: bool = False
-    nearest: int = 0
-    lead: float = 1.0
-    joins: int = 0
-    near: float = 0.5
-    mentioned: float = 0.3
-    pressed: int = 0
-    doubted: int = 0
-    strict: bool = False
-    gate: int = 0
-    grounded: Literal["none", "half", "all"] = "none"
-    given: bool = False
-    news: bool = False
-    onward: bool = False
+    shown: int = 0
+    within: float = 0.0
+    relevance: bool = False
+    none_below: Score = Score(0.0)
+    call_above: Score = Score(0.0)
+    more: bool = False
 
 
-NO_RULES = WordRules()
+NO_RULES = SelectionRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +62,11 @@ class PromptSet:
     each function; "list", the separate things asked for. `held` holds decisions to a JSON schema by
     the server. `functions` is how tools are shown. `thought` asks for a thought before the calls.
     `examples` are the kinds of examples that are made of the user's own tools: "one" call, "two",
-    "none", "near" (a near miss). `words` is what needs no model. `models` are patterns of the names
-    of models that the set suits. `folder` is where it was read.
+    "none", "near" (a near miss). `selection` is what is decided before the model is asked. `bank`
+    are functions that have nothing to do with the program at hand, a line each, with which the
+    offered ones are compared. `models` are patterns of the names of models that the set suits,
+    `sizes` the billions of parameters from the first number up to the second, which it suits as
+    well. `folder` is where it was read.
     """
 
     name: str
@@ -95,6 +80,8 @@ class PromptSet:
     examples: tuple[Kind, ...] = ()
     language: str = "en"
     models: tuple[str, ...] = ()
-    words: WordRules = NO_RULES
+    sizes: tuple[float, ...] = ()
+    selection: SelectionRules = NO_RULES
     gate: tuple[GateExample, ...] = ()
+    bank: tuple[str, ...] = ()
     folder: Path | None = field(default=None, compare=False)

@@ -12,7 +12,7 @@ from azent.errors import UsageError
 from azent.prompt.value import NO_RULES, NO_SETTINGS, PromptSet
 
 SETTINGS_FILE = "set.toml"
-_TABLES = {"words", "gate"}
+_TABLES = {"selection", "gate"}
 
 
 def checked_name(name: str) -> str:
@@ -25,6 +25,8 @@ def checked_name(name: str) -> str:
 def files_of(prompts: PromptSet, remark: str = "") -> dict[str, str]:
     """What stands in each file of a set's folder; the remark, at the head of its settings."""
     texts = {f"{name}.txt": text.body for name, text in prompts.texts.items()}
+    if prompts.bank:
+        texts["bank.txt"] = "\n".join(prompts.bank) + "\n"
     return {**texts, SETTINGS_FILE: "\n".join(_settings(prompts, remark)) + "\n"}
 
 
@@ -35,8 +37,8 @@ def _settings(prompts: PromptSet, remark: str) -> Iterator[str]:
     for field in fields(PromptSet):
         if field.name not in NO_SETTINGS | _TABLES:
             yield f"{field.name} = {_toml(getattr(prompts, field.name))}"
-    if prompts.words != NO_RULES:
-        yield from _table("[words]", asdict(prompts.words))
+    if prompts.selection != NO_RULES:
+        yield from _table("[selection]", asdict(prompts.selection))
     for example in prompts.gate:
         yield from _table("[[gate]]", asdict(example))
 

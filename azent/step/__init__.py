@@ -13,16 +13,19 @@ resume a conversation at any point, and the same log and terms give the same req
 
 After a crash, `recovered(log, begun, terms)` is the log to go on with.
 Where a request would not fit into the context, `Shrink(note)` comes first: a note for the log.
+Where an encoder is there, `Rank(...)` comes before the first decision of a turn: how near the
+functions are to the question, for the log (`ranked`).
 
-The moves of a turn: *decide* asks for calls, *answer* for words, *single* for either; *gate*,
-*choose* and *list* narrow a decision down before it is asked for (`azent.scope`).
+The moves of a turn: *decide* asks for calls, *more* for further ones where the question has values
+that none has used, *answer* for words, *single* for calls or words; *gate*, *choose* and *list*
+narrow a decision down before it is asked for (`azent.selection`).
 """
 
 from __future__ import annotations
 
-from azent.step.hear import early, hear, refuse, take, to_run
+from azent.step.hear import early, hear, ranked, refuse, take, to_run
 from azent.step.listen import Listening
-from azent.step.next import Ask, Done, Run, Shrink, Step, answer_of, next_step, stop_reason
+from azent.step.next import Ask, Done, Rank, Run, Shrink, Step, answer_of, next_step, stop_reason
 from azent.step.read import options_for, reader_for
 from azent.step.resume import INTERRUPTED, asked, is_open, recovered, told_of
 
@@ -31,6 +34,7 @@ __all__ = [
     "Ask",
     "Done",
     "Listening",
+    "Rank",
     "Run",
     "Shrink",
     "Step",
@@ -41,6 +45,7 @@ __all__ = [
     "is_open",
     "next_step",
     "options_for",
+    "ranked",
     "reader_for",
     "recovered",
     "refuse",

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from azent.log import call_count, key_of, pending, repeats, replies_of, signature, turn_of
-from azent.messages import Call, Correction, Log, Note, Problem, Reply, Result
+from azent.log import (
+    call_count,
+    folded,
+    key_of,
+    pending,
+    question_of,
+    repeats,
+    replies_of,
+    signature,
+    turn_of,
+)
+from azent.messages import Call, Correction, Log, Note, Problem, Ranking, Reply, Result
 from azent.request import Terms, choice_now
-from azent.scope import narrows
-from azent.step.hold import held_calls, held_reply
+from azent.selection import Vector, adds_to, narrows, ranking, uncovered
+from azent.step.next import Rank
 from azent.typed import read_value
 
 REFUSED = "the user did not allow this call"
@@ -24,7 +34,8 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     meets the terms' `until` ends the turn.
     """
     turn = turn_of(log)
-    reply = _judged(held_reply(reply, log, terms), turn, terms)
+    reply = _further(reply, turn, terms) if reply.move == "more" else _once(reply, terms)
+    reply = _judged(reply, turn, terms)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _meets(reply, terms.until):
         over = [
@@ -37,11 +48,64 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     return (*heard, Correction(reply.problem)) if reply.problem else heard
 
 
+def ranked(log: Log, step: Rank, queries: Sequence[Vector], passages: Sequence[Vector]) -> Log:
+    """The log with how near the functions are to its last question.
+
+    `queries` are the vectors of the step's queries, `passages` those of its functions and then of
+    its bank. Without any the ranking is empty: all functions are offered, and the model decides.
+    """
+    if not queries:
+        return (*log, Ranking())
+    count = len(step.functions)
+    functions = dict(zip(step.functions, passages[:count], strict=True))
+    return (*log, ranking(queries, functions, passages[count:]))
+
+
+def _once(reply: Reply, terms: Terms) -> Reply:
+    """The reply with its legal calls each once, unless their tool is repeatable.
+
+    Held to a least number of calls, a small model writes the same one again.
+    """
+    kept: dict[object, Call] = {}
+    for number, call in enumerate(reply.calls):
+        again = call.problem or call.tool in terms.repeatable
+        kept.setdefault(number if again else key_of(call), call)
+    return reply if len(kept) == len(reply.calls) else replace(reply, calls=tuple(kept.values()))
+
+
+def further_calls(calls: Iterable[Call], turn: Log, terms: Terms) -> tuple[tuple[Call, ...], bool]:
+    """Of the calls of a reply that was asked for more, those to keep; and whether that is all.
+
+    The model writes its first calls again, and then others. One is kept if it uses a value of the
+    question that no call before it uses; with the first that does not, no more is expected.
+    """
+    made = [call for reply in replies_of(turn) for call in reply.calls]
+    known, kept = {key_of(call) for call in made}, [*made]
+    for number, call in enumerate(calls):
+        if key_of(call) in known and number < len(made):
+            continue
+        if call.problem or not adds_to(call, question_of(turn), kept, terms.specs):
+            return tuple(kept[len(made) :]), True
+        kept.append(call)
+    return tuple(kept[len(made) :]), not uncovered(question_of(turn), kept, terms.specs)
+
+
+def _further(reply: Reply, turn: Log, terms: Terms) -> Reply:
+    """The reply to a request for more calls, with those that are kept of it."""
+    kept, _ = further_calls(reply.calls, turn, terms)
+    before = [reply for reply in replies_of(turn) if reply.calls][-1].usage
+    usage = reply.usage
+    if usage and before and not usage.prompt_tokens:  # it was stopped before the server counted
+        usage = replace(usage, prompt_tokens=before.prompt_tokens)
+    return replace(reply, calls=kept, text="", problem=None, repairs=(), usage=usage)
+
+
 def _judged(reply: Reply, turn: Log, terms: Terms) -> Reply:
     """The reply, with a problem where it is not what was asked for."""
     if reply.move == "answer":
         return _valued(reply, terms)
-    return reply if narrows(reply) else _chosen(reply, choice_now(turn, terms))
+    judged_elsewhere = narrows(reply) or reply.move == "more"
+    return reply if judged_elsewhere else _chosen(reply, choice_now(turn, terms))
 
 
 def _meets(reply: Reply, until: str | Callable[[Reply], bool] | None) -> bool:
@@ -66,7 +130,7 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
     before = {key_of(call) for call in made}
     return tuple(
         call
-        for call in to_run(_numbered(held_calls(certain, log, terms), call_count(log)), terms)
+        for call in to_run(_numbered(certain, call_count(log)), terms)
         if call.tool in may_begin
         and choice in ("auto", "required", call.tool)
         and key_of(call) not in before
@@ -138,7 +202,7 @@ def _result_at_once(call: Call, turn: Log, reply: Reply, terms: Terms) -> Result
     """The result of a call that is not to be run: it is illegal, or was made just before."""
     if call.problem:
         return Result(call.tool, call.problem.message, False, call.problem, id=call.id)
-    made = [other for other in replies_of(turn) if other.calls]
+    made = [other for other in replies_of(folded(turn)) if other.calls]
     before = next((c for c in made[-1].calls if key_of(c) == key_of(call)), None) if made else None
     if before is None or call.tool in terms.repeatable:
         return None

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from azent.budget import Fit, fit, shrink
 from azent.errors import BadReply
-from azent.log import failures, note_in, pending, repeats, replies_of, rounds, signature, turn_of
+from azent.log import (
+    failures,
+    folded,
+    note_in,
+    pending,
+    question_of,
+    repeats,
+    replies_of,
+    rounds,
+    signature,
+    turn_of,
+    without_last_reply,
+)
 from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
 from azent.reply import narrowing_schema, reply_schema
 from azent.request import Terms, choice_now, messages_for
-from azent.scope import Scope, narrowing_due, narrows, scope_of
+from azent.selection import (
+    Scope,
+    decides_by_meaning,
+    description_of,
+    narrowing_due,
+    narrows,
+    queries_of,
+    ranking_of,
+    scope_of,
+    uncovered,
+)
 from azent.typed import read_value
 
 
@@ -20,8 +43,8 @@ class Ask:
     """Ask the model: these messages, held to this schema if there is one.
 
     `fit` is what they are expected to take of the context, where that is known; `shown`, whether a
-    person may see the words as they come. `why` says what the words of the question decided, where
-    this request follows from it.
+    person may see the words as they come. `why` says what was decided before this request, where
+    it follows from that; `warning`, what was held back by it.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -30,6 +53,25 @@ class Ask:
     fit: Fit | None = None
     shown: bool = True
     why: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """Find out how near the functions are to the question, by the vectors of these texts.
+
+    `queries` are what stands for the question. `functions` are the texts of the functions by name;
+    `bank`, those of functions to compare them with.
+    """
+
+    queries: tuple[str, ...]
+    functions: Mapping[str, str]
+    bank: tuple[str, ...]
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """The texts of the functions, and then those of the bank."""
+        return (*self.functions.values(), *self.bank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +95,9 @@ class Done:
     answer: Answer
 
 
-Step: TypeAlias = Ask | Shrink | Run | Done
+Step: TypeAlias = Ask | Rank | Shrink | Run | Done
 
+MOST_CALLS = 8  # that a model is asked for at once
 AT_ONCE = ("timeout", "terminated")  # why a turn stops without another word of the model
 
 
@@ -66,9 +109,11 @@ def next_step(log: Log, terms: Terms) -> Step:
     """
     turn = turn_of(log)
     if waiting := pending(turn):
-        return Run(waiting)
+        return _ask(log, terms, "more") if more_is_due(turn, terms) else Run(waiting)
     if failures(turn) > terms.repairs:
         raise _gave_up(log, turn)
+    if _ranking_is_due(turn, terms):
+        return _rank(log, terms)
     move = _next_move(log, terms)
     if move is None:
         return Done(answer_of(log, terms))
@@ -80,13 +125,42 @@ def next_step(log: Log, terms: Terms) -> Step:
 def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     messages = messages_for(log, terms, move)
     fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
-    is_first = not replies_of(turn_of(log))
+    undecided = all(map(narrows, replies_of(turn_of(log))))
     # An answer to what was found decides nothing more.
-    scope = _scope(log, terms) if is_first or move != "answer" else Scope(terms.specs)
-    leads_here = move != "answer" or not scope.specs
-    why = scope.why if leads_here and (is_first or scope.onward) else ""
+    scope = _scope(log, terms) if undecided or move != "answer" else Scope(terms.specs)
+    declined = move == "answer" and not scope.specs
+    why = scope.why if undecided and (declined or move != "answer") else ""
     held = _format(log, terms, move, scope)
-    return Ask(messages, held, move, fitted, terms.typed is None, why)
+    warning = f"no function was offered: {why}" if declined and why else ""
+    return Ask(messages, held, move, fitted, terms.typed is None, why, warning)
+
+
+def _ranking_is_due(turn: Log, terms: Terms) -> bool:
+    """Is it to be found out how near the functions are, before anything else of a turn?"""
+    wanted = terms.encoded and decides_by_meaning(terms.specs, terms.prompts.selection)
+    fresh = not replies_of(turn) and ranking_of(turn) is None and note_in(turn, "stopped") is None
+    return wanted and fresh and _may_call(turn, terms)
+
+
+def _rank(log: Log, terms: Terms) -> Rank:
+    functions = {name: description_of(spec) for name, spec in terms.specs.items()}
+    return Rank(queries_of(log), functions, terms.prompts.bank)
+
+
+def more_is_due(turn: Log, terms: Terms) -> bool:
+    """Is the model to be asked for further calls, as the question has values that none has used?
+
+    Only after the first decision of a turn, whose calls are legal and have not run.
+    """
+    wanted = terms.prompts.selection.more and terms.prompts.held
+    if not wanted or not terms.parallel or terms.choice != "auto":
+        return False
+    last, made = turn[-1], [reply for reply in replies_of(turn) if reply.calls]
+    if len(made) != 1 or last is not made[0] or made[0].move != "decide":
+        return False
+    calls = made[0].calls
+    legal = not any(call.problem for call in calls) and len(calls) < MOST_CALLS
+    return legal and bool(uncovered(question_of(turn), calls, terms.specs))
 
 
 def _next_move(log: Log, terms: Terms) -> Move | None:
@@ -95,7 +169,7 @@ def _next_move(log: Log, terms: Terms) -> Move | None:
     first: Move = "decide" if terms.prompts.turn == "decide-answer" else "single"
     if (note := note_in(turn, "stopped")) and note.text in AT_ONCE:
         return None
-    replies = replies_of(turn)
+    replies = replies_of(folded(turn))
     if all(map(narrows, replies)):
         return _first_move(log, terms, first)
     last = replies[-1]
@@ -118,8 +192,7 @@ def _first_move(log: Log, terms: Terms, first: Move) -> Move:
 
 
 def _scope(log: Log, terms: Terms) -> Scope:
-    choice = choice_now(turn_of(log), terms)
-    return scope_of(log, terms.specs, terms.prompts, choice, terms.system)
+    return scope_of(log, terms.specs, terms.prompts, choice_now(turn_of(log), terms))
 
 
 def _is_answer(reply: Reply, terms: Terms) -> bool:
@@ -144,12 +217,15 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
         return None
     if move == "gate" or move == "choose" or move == "list":
         return narrowing_schema(move, scope.specs)
+    least, most = scope.least, scope.most
+    if move == "more":
+        scope, least, most = _scope(without_last_reply(log), terms), MOST_CALLS, MOST_CALLS
     return reply_schema(
         scope.specs,
         choice_now(turn_of(log), terms),
         thought=terms.prompts.thought,
-        least=scope.pressed if terms.parallel else min(scope.pressed, 1),
-        most=scope.most if terms.parallel else 1,
+        least=least if terms.parallel else min(least, 1),
+        most=most if terms.parallel else 1,
     )
 
 
@@ -157,7 +233,7 @@ def stop_reason(turn: Log, terms: Terms) -> str | None:
     """Why no more calls are made in this turn: a note, its rounds, or that it repeats itself."""
     if note := note_in(turn, "stopped"):
         return note.text
-    made = [signature(reply) for reply in replies_of(turn) if reply.calls]
+    made = [signature(reply) for reply in replies_of(folded(turn)) if reply.calls]
     if repeats(made):
         return "repeats"
     return "rounds" if rounds(turn) >= terms.rounds else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from azent.gate import REPLY_TOKENS
 from azent.messages import Move
 from azent.reply import NarrowingReader, Reader, WordsReader
 from azent.request import Terms
+from azent.selection import REPLY_TOKENS
 from azent.step.next import Ask
 
 

@@ -1,0 +1,133 @@
+"""Which values of a question no call has used yet. Pure.
+
+A small model that is asked for calls writes one and stops. That more are due shows in the question:
+a number, a name or a quotation that stands in it and in no call. Values are compared as they stand,
+so this works alike in every language that writes figures, quotation marks or capitals; where a
+language has none of them, nothing is found, and the model's own number of calls stands.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from azent.messages import Call, Spec, Specs
+
+MOST_CHARACTERS = 4000  # of a question that is looked at
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+QUOTATION = re.compile(
+    r"[\"“”„«»「『]([^\"“”„«»「」『』\n]{1,80})[\"“”«»」』]|(?<!\w)['‘‚]([^'‘’\n]{1,80})['’](?!\w)"
+)
+WORD = re.compile(r"[^\W\d_][\w-]*")
+SENTENCE_START = re.compile(r"(?:^|[.!?:;¿¡\n\"“„«'‘(])\s*$")
+FACTORS = (1, 0.01, 100, 1000, 1_000_000, -1)  # percent, thousands, millions, signs
+
+
+def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, ...]:
+    """The values in a question that stand in no input of these calls.
+
+    Words that the called functions' own descriptions use are no values.
+    """
+    given = [value for call in calls for value in _leaves(call.tool_input)]
+    about = _folded(" ".join(_texts(specs[call.tool]) for call in calls if call.tool in specs))
+    open_values = (each for each in values_of(question) if not _is_among(each, given))
+    return tuple(each for each in open_values if not _is_word_of(each, about))
+
+
+def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> bool:
+    """Does a further call use a value of the question that the calls before it leave open?
+
+    All its numbers must stand in the question, too: a model that is pressed for a call that needs
+    the result of another one makes that result up.
+    """
+    given = list(_leaves(call.tool_input))
+    said = values_of(question)
+    numbers = [value for value in given if _is_number(value)]
+    made_up = any(abs(n) > 1 and not any(_is_equal(v, n) for v in said) for n in numbers)
+    return not made_up and any(_is_among(v, given) for v in uncovered(question, calls, specs))
+
+
+def values_of(text: str) -> tuple[str, ...]:
+    """The values that stand in a text, each once: numbers, quotations, names in capitals."""
+    text = unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])
+    return tuple(dict.fromkeys((*_numbers(text), *_quotations(text), *_names(text))))
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for match in NUMBER.finditer(text):
+        whole = match[0]
+        yield whole.replace(",", "") if GROUPED.fullmatch(whole) else whole
+
+
+def _quotations(text: str) -> Iterator[str]:
+    return (match[1] or match[2] for match in QUOTATION.finditer(text))
+
+
+def _names(text: str) -> Iterator[str]:
+    """Words that begin with a capital and no sentence."""
+    for match in WORD.finditer(text):
+        word, before = match[0], text[max(0, match.start() - 8) : match.start()]
+        if word[0].isupper() and len(word) > 1 and not SENTENCE_START.search(before):
+            yield word
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values within a value, to any depth that a call can have."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping):
+            waiting.extend(each.values())
+        elif isinstance(each, list | tuple):
+            waiting.extend(each)
+        elif each is not None and not isinstance(each, bool):
+            yield each
+
+
+def _is_among(said: str, given: Iterable[Any]) -> bool:
+    return any(_is_equal(said, value) for value in given)
+
+
+def _is_equal(said: str, value: Any) -> bool:
+    """Is what was said the value, or a part of it?"""
+    if NUMBER.fullmatch(said):
+        return _is_same_number(said, value)
+    folded, text = _folded(said), _folded(str(value))
+    return folded in text or (len(text) > 2 and text in folded)
+
+
+def _is_same_number(said: str, value: Any) -> bool:
+    if isinstance(value, str):
+        return any(each.lstrip("0") == said.lstrip("0") for each in _numbers(value))
+    number = _as_float(said)
+    if number is None or not _is_number(value):
+        return False
+    return any(abs(number * factor - value) <= 1e-9 * max(1, abs(value)) for factor in FACTORS)
+
+
+def _as_float(said: str) -> float | None:
+    try:
+        return float(said.replace(",", "."))
+    except ValueError:  # a date or a version: 2023.10.1
+        return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _texts(spec: Spec) -> str:
+    return " ".join(map(str, _leaves([spec.get("description"), spec.get("parameters")])))
+
+
+def _is_word_of(said: str, about: str) -> bool:
+    if NUMBER.fullmatch(said):
+        return False
+    return bool(re.search(rf"(?<!\w){re.escape(_folded(said))}(?!\w)", about))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()

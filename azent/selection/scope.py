@@ -1,0 +1,143 @@
+"""What a decision may be: which functions are offered, and how many calls are asked for. Pure.
+
+What is known of that comes from the log: a `Ranking` of the functions by meaning, and the replies
+of requests that a set makes before a decision (a *gate*: is any function meant; *choose*: yes or no
+for each; *list*: the separate things asked for). All of it holds for the first decision of a
+question: once something was called, every function is open again. What the caller demands by a
+`choice` is never narrowed down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from azent.log import replies_of, turn_of
+from azent.messages import NARROWING, Log, Move, Ranking, Reply, Specs
+from azent.prompt import PromptSet, SelectionRules
+
+Relevance = str  # "none", "unclear", "one", or "" where nothing tells
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a decision may be: calls to these functions, so many at least and at most.
+
+    `relevance` says whether any function is meant: "none", "one", "unclear", or "" where nothing
+    tells. `why` says for a person what was decided before the model is asked.
+    """
+
+    specs: Specs
+    least: int = 0
+    most: int | None = None
+    relevance: Relevance = ""
+    why: str = ""
+
+
+def decides_by_meaning(specs: Specs, rules: SelectionRules) -> bool:
+    """Does a set with these rules need to know how near the functions are to a question?"""
+    narrows_down = len(specs) > 1 and rules.within > 0
+    return bool(specs) and (rules.relevance or narrows_down or 0 < rules.shown < len(specs))
+
+
+def ranking_of(turn: Log) -> Ranking | None:
+    """The ranking of a turn, None where none was made."""
+    rankings = [message for message in turn if isinstance(message, Ranking)]
+    return rankings[-1] if rankings else None
+
+
+def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
+    """What the decision that is due at the end of a log may be."""
+    turn = turn_of(log)
+    rank = ranking_of(turn)
+    scope = Scope(_nearest(specs, rank, prompts.selection, choice))
+    if not is_first(turn):
+        return scope
+    scope = replace(scope, specs=_near_the_best(scope.specs, rank, prompts.selection, choice))
+    if choice == "auto" and rank and rank.scores and prompts.selection.relevance:
+        scope = _judged(scope, rank, prompts.selection)
+    for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
+        if chosen is not None:
+            scope = _chosen(scope, chosen)
+    number = len(listed(turn))
+    return replace(scope, least=number, most=number) if number else scope
+
+
+def _nearest(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: str) -> Specs:
+    """The functions that are shown: all, or the nearest in meaning where there are too many."""
+    if rank is None or not rank.scores or not 0 < rules.shown < len(specs):
+        return specs
+    near = {name for name, _ in rank.scores[: rules.shown]}
+    return {name: spec for name, spec in specs.items() if name in near or name == choice}
+
+
+def _near_the_best(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: str) -> Specs:
+    """The functions that are about as near as the nearest one: fewer are easier to choose from."""
+    if rank is None or not rank.scores or not rules.within:
+        return specs
+    least = max(score for _, score in rank.scores) - rules.within
+    near = {name for name, score in rank.scores if score >= least}
+    return {name: spec for name, spec in specs.items() if name in near or name == choice}
+
+
+def _judged(scope: Scope, rank: Ranking, rules: SelectionRules) -> Scope:
+    """The scope with what the ranking says of whether any function is meant."""
+    best = max(score for _, score in rank.scores)
+    if best >= rules.call_above:
+        why = f"a function is near the question in meaning ({rank.scores[0][0]}: {best:.1f})"
+        return replace(scope, least=1, relevance="one", why=why)
+    if max(best, _or_least(rank.in_context)) < rules.none_below:
+        why = (
+            f"no function is near the question in meaning (the nearest is {rank.scores[0][0]}: "
+            f"{best:.1f}, and {rules.none_below:.1f} is the least)"
+        )
+        return replace(scope, specs={}, relevance="none", why=why)
+    return replace(scope, relevance="unclear")
+
+
+def _or_least(score: float | None) -> float:
+    return float("-inf") if score is None else score
+
+
+def _chosen(scope: Scope, chosen: Iterable[str]) -> Scope:
+    """The scope after a model said which functions are meant; a yes asks for a call."""
+    names = set(chosen)
+    left = {name: spec for name, spec in scope.specs.items() if name in names}
+    why = "" if left else "the model says that no function is made for this request"
+    return replace(scope, specs=left, least=int(bool(left)), why=why)
+
+
+def listed(turn: Log) -> tuple[str, ...]:
+    """The separate things that are asked for, where the model has listed them."""
+    return (_picked(turn, "list") or ()) if is_first(turn) else ()
+
+
+def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> Move | None:
+    """The next request of the set that comes before a decision, if any is left to make.
+
+    A gate needs no asking where meaning is clear; neither gate nor choose where the caller has
+    chosen.
+    """
+    if not is_first(turn) or not all(map(narrows, replies_of(turn))):
+        return None
+    done = {reply.move for reply in replies_of(turn)}
+    if choice != "auto":
+        done |= {"gate", "choose"}
+    if scope.relevance == "one":
+        done.add("gate")
+    return next((move for move in prompts.decide if move not in done), None)
+
+
+def is_first(turn: Log) -> bool:
+    """Is the next decision the first one of its turn: has nothing been called yet?"""
+    return not any(reply.calls for reply in replies_of(turn))
+
+
+def narrows(reply: Reply) -> bool:
+    """Is this a reply to a request that only narrows a decision down?"""
+    return reply.move in NARROWING
+
+
+def _picked(turn: Log, move: Move) -> tuple[str, ...] | None:
+    picks = [reply.picked for reply in replies_of(turn) if reply.move == move]
+    return picks[-1] if picks else None

@@ -177,7 +177,7 @@ class Agent:
     ) -> Generator[Event, None, None]:
         """The events of a question as they happen; the last one is the Answer."""
         with self._turn(question, log, session, context) as turn:
-            events = drive(self.flow(turn), self.model, asker(approve), self.encoder)
+            events = drive(self.flow(turn), self.model, asker(approve))
             yield from traced(events, self._info(question, session))
 
     async def aask(
@@ -205,7 +205,7 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
         with self._turn(question, log, session, context, asyncio.get_running_loop()) as turn:
-            events = adrive(self.flow(turn), self.model, asker(approve), self.encoder)
+            events = adrive(self.flow(turn), self.model, asker(approve))
             async with aclosing(atraced(events, self._info(question, session))) as said:
                 async for event in said:
                     yield event
@@ -263,6 +263,7 @@ class Agent:
                 troubles=keeper.troubles,
                 deadline=None if self.timeout is None else time.monotonic() + self.timeout,
                 retries=getattr(self.model, "retries", 0),
+                encoder=self.encoder,
             )
             turn.grow(turn.log)
             yield turn

@@ -16,7 +16,6 @@ from azent.execute.threads import background_loop
 from azent.flow import Close, Consent, Effect, Encode, Flow, Measure, Open, Pull, Wait
 from azent.messages import Answer, Call, Delta, End, Event, Request
 from azent.models import AsyncModel, Model, context_of
-from azent.models.encoder import Encoder
 
 Verdict: TypeAlias = bool | str | Mapping[str, Any]
 Approve: TypeAlias = Callable[[Call], Any]  # a Verdict, or an awaitable of one
@@ -35,11 +34,9 @@ def asker(approve: Approve | None) -> Approve:
     return asked
 
 
-def drive(
-    flow: Flow, model: Model, approve: Approve = nobody, encoder: Encoder | None = None
-) -> Generator[Event, None, None]:
+def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Event, None, None]:
     """The events of a flow that ends in an answer, waiting in this thread."""
-    hand = _Hand(model, approve, encoder)
+    hand = _Hand(model, approve)
     step = _Step(flow)
     try:
         while (said := step.next()) is not None:
@@ -55,10 +52,10 @@ def drive(
 
 
 async def adrive(
-    flow: Flow, model: Model, approve: Approve = nobody, encoder: Encoder | None = None
+    flow: Flow, model: Model, approve: Approve = nobody
 ) -> AsyncGenerator[Event, None]:
     """The asynchronous twin of `drive`, waiting on the running loop."""
-    hand = _AsyncHand(model, approve, encoder)
+    hand = _AsyncHand(model, approve)
     step = _Step(flow)
     try:
         while (said := step.next()) is not None:
@@ -99,10 +96,9 @@ class _Step:
 
 
 class _Hand:
-    def __init__(self, model: Model, approve: Approve, encoder: Encoder | None) -> None:
+    def __init__(self, model: Model, approve: Approve) -> None:
         self._model = model
         self._approve = approve
-        self._encoder = encoder
         self._pieces: Iterator[Delta | End] = iter(())
 
     def carry_out(self, effect: Effect) -> Any:
@@ -119,8 +115,8 @@ class _Hand:
                 return wait(futures, most, FIRST_COMPLETED).done
             case Consent(call):
                 return _waited_for(self._approve(call))
-            case Encode(texts, kind) if self._encoder is not None:
-                return self._encoder.encode(texts, kind)
+            case Encode(encoder, texts, kind):
+                return encoder.encode(texts, kind)
         return None
 
     def close(self) -> None:
@@ -143,10 +139,9 @@ def _waited_for(verdict: Any) -> Any:
 
 
 class _AsyncHand:
-    def __init__(self, model: Model, approve: Approve, encoder: Encoder | None) -> None:
+    def __init__(self, model: Model, approve: Approve) -> None:
         self._model = model
         self._approve = approve
-        self._encoder = encoder
         self._pieces: AsyncIterator[Delta | End] | None = None
         self._wrapped: dict[Future[Ran], asyncio.Future[Ran]] = {}
 
@@ -166,8 +161,8 @@ class _AsyncHand:
             case Consent(call):
                 verdict = self._approve(call)
                 return await verdict if inspect.isawaitable(verdict) else verdict
-            case Encode(texts, kind) if self._encoder is not None:
-                return await asyncio.to_thread(self._encoder.encode, texts, kind)
+            case Encode(encoder, texts, kind):
+                return await asyncio.to_thread(encoder.encode, texts, kind)
         return None
 
     async def close(self) -> None:

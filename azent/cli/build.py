@@ -66,6 +66,7 @@ def agent_from(
         choice="auto" if no_tools else given["choice"],
         rounds=given["rounds"],
         timeout=given["timeout"],
+        encoder=encoder_from(given, model),
     )
 
 

@@ -6,7 +6,7 @@
     Close()                stop it                                nothing
     Wait(futures, most)    wait for the first of some calls       those that are done
     Consent(call)          ask a person whether a call may run    the verdict
-    Encode(texts, kind)    turn texts into vectors                the vectors
+    Encode(encoder, ...)   turn texts into vectors                the vectors
 
 `most` is in seconds. A driver that carries out an effect in vain throws the error into the flow.
 """
@@ -18,10 +18,11 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from azent.execute import Execution, Ran
 from azent.messages import Answer, Call, Event, Log, Request, Warning
+from azent.models.encoder import Encoder, Kind
 from azent.request import Terms
 
 _logger = logging.getLogger("azent")
@@ -61,8 +62,9 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Encode:
+    encoder: Encoder
     texts: tuple[str, ...]
-    kind: Literal["query", "passage"]
+    kind: Kind
 
 
 Effect: TypeAlias = Measure | Open | Pull | Close | Wait | Consent | Encode
@@ -82,7 +84,8 @@ class Turn:
     that and stops nothing is put into `troubles`. `deadline` is on the
     clock of `time.monotonic`; it waits while a person is asked. `retries` is how often a reply that
     broke off is asked for again. `early` are the calls, by id, that began before their reply ended;
-    `asides`, what the model is told beside their results.
+    `asides`, what the model is told beside their results. `encoder` tells how near the functions
+    are to the question.
     """
 
     log: Log
@@ -96,6 +99,7 @@ class Turn:
     early: dict[str, tuple[Call, Future[Ran]]] = field(default_factory=dict)
     asides: dict[str, str] = field(default_factory=dict)
     asked: int = 0
+    encoder: Encoder | None = None
 
     def left(self) -> float | None:
         """The seconds that are left. Raises TimeUp when there are none."""

@@ -34,7 +34,7 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     meets the terms' `until` ends the turn.
     """
     turn = turn_of(log)
-    reply = _further(reply, turn, terms) if reply.move == "more" else _once(reply, terms)
+    reply = _further(reply, turn, terms) if reply.move == "more" else reply
     reply = _judged(reply, turn, terms)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _meets(reply, terms.until):
@@ -59,18 +59,6 @@ def ranked(log: Log, step: Rank, queries: Sequence[Vector], passages: Sequence[V
     count = len(step.functions)
     functions = dict(zip(step.functions, passages[:count], strict=True))
     return (*log, ranking(queries, functions, passages[count:]))
-
-
-def _once(reply: Reply, terms: Terms) -> Reply:
-    """The reply with its legal calls each once, unless their tool is repeatable.
-
-    Held to a least number of calls, a small model writes the same one again.
-    """
-    kept: dict[object, Call] = {}
-    for number, call in enumerate(reply.calls):
-        again = call.problem or call.tool in terms.repeatable
-        kept.setdefault(number if again else key_of(call), call)
-    return reply if len(kept) == len(reply.calls) else replace(reply, calls=tuple(kept.values()))
 
 
 def further_calls(calls: Iterable[Call], turn: Log, terms: Terms) -> tuple[tuple[Call, ...], bool]:

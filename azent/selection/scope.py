@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from azent.log import replies_of, turn_of
-from azent.messages import NARROWING, Log, Move, Ranking, Reply, Specs
+from azent.log import folded, question_of, replies_of, turn_of
+from azent.messages import NARROWING, Log, Move, Ranking, Reply, Result, Specs
 from azent.prompt import PromptSet, SelectionRules
+from azent.selection.coverage import uncovered
 
 Relevance = str  # "none", "unclear", "one", or "" where nothing tells
 
@@ -52,7 +53,8 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
     rank = ranking_of(turn)
     scope = Scope(_nearest(specs, rank, prompts.selection, choice))
     if not is_first(turn):
-        return scope
+        is_due = choice == "auto" and prompts.selection.more and _goes_on(turn, specs)
+        return replace(scope, least=1) if is_due else scope
     scope = replace(scope, specs=_near_the_best(scope.specs, rank, prompts.selection, choice))
     if choice == "auto" and rank and rank.scores and prompts.selection.relevance:
         scope = _judged(scope, rank, prompts.selection)
@@ -105,6 +107,20 @@ def _chosen(scope: Scope, chosen: Iterable[str]) -> Scope:
     left = {name: spec for name, spec in scope.specs.items() if name in names}
     why = "" if left else "the model says that no function is made for this request"
     return replace(scope, specs=left, least=int(bool(left)), why=why)
+
+
+def _goes_on(turn: Log, specs: Specs) -> bool:
+    """Is a further call due, since the question has values left that no call has used?
+
+    Only after calls that succeeded and used values themselves: else the model goes in circles.
+    """
+    made = [reply for reply in replies_of(folded(turn)) if reply.calls]
+    calls = [call for reply in made for call in reply.calls]
+    before = calls[: len(calls) - len(made[-1].calls)]
+    last = {call.id for call in made[-1].calls}
+    failed = any(isinstance(m, Result) and m.id in last and not m.ok for m in turn)
+    left = uncovered(question_of(turn), calls, specs)
+    return bool(left) and not failed and left != uncovered(question_of(turn), before, specs)
 
 
 def listed(turn: Log) -> tuple[str, ...]:

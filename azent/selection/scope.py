@@ -74,12 +74,15 @@ def _nearest(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: 
 
 
 def _near_the_best(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: str) -> Specs:
-    """The functions that are about as near as the nearest one: fewer are easier to choose from."""
+    """The functions that are about as near as the nearest one, the nearest first.
+
+    Small models choose better from fewer, and of two that seem right they take the first.
+    """
     if rank is None or not rank.scores or not rules.within:
         return specs
     least = max(score for _, score in rank.scores) - rules.within
-    near = {name for name, score in rank.scores if score >= least}
-    return {name: spec for name, spec in specs.items() if name in near or name == choice}
+    near = [name for name, score in rank.scores if score >= least or name == choice]
+    return {name: specs[name] for name in near if name in specs}
 
 
 def _judged(scope: Scope, rank: Ranking, rules: SelectionRules) -> Scope:

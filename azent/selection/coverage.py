@@ -1,9 +1,9 @@
 """Which values of a question no call has used yet. Pure.
 
 A small model that is asked for calls writes one and stops. That more are due shows in the question:
-a number, a name or a quotation that stands in it and in no call, while another one does. Values are compared as they stand,
-so this works alike in every language that writes figures, quotation marks or capitals; where a
-language has none of them, nothing is found, and the model's own number of calls stands.
+a number, a name or a quotation that stands in it and in no call, while another one does. Values are
+compared as they stand, so this works alike in every language that writes figures, quotation marks
+or capitals; where a text has none of them, nothing is found, and one call stands.
 """
 
 from __future__ import annotations

@@ -49,13 +49,20 @@ def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> b
     """Does a further call use a value of the question that the calls before it leave open?
 
     All its numbers must stand in the question, too: a model that is pressed for a call that needs
-    the result of another one makes that result up.
+    the result of another one makes that result up. And a call of another function must have as many
+    new values as it shares: with fewer it says again what was asked for already.
     """
     given = list(_leaves(call.tool_input))
     said = values_of(question)
     numbers = [value for value in given if _is_number(value)]
-    made_up = any(abs(n) > 1 and not any(_is_equal(v, n) for v in said) for n in numbers)
-    return not made_up and any(_is_among(v, given) for v in uncovered(question, calls, specs))
+    if any(abs(n) > 1 and not any(_is_equal(value, n) for value in said) for n in numbers):
+        return False
+    fresh = sum(_is_among(value, given) for value in uncovered(question, calls, specs))
+    if any(call.tool == other.tool for other in calls):
+        return fresh > 0
+    before = [value for other in calls for value in _leaves(other.tool_input)]
+    shared = sum(_is_among(value, given) and _is_among(value, before) for value in said)
+    return 0 < fresh >= shared
 
 
 def values_of(text: str) -> tuple[str, ...]:

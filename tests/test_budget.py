@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import azent
 from azent import prompt
 from azent.budget import correction, estimate, shrink
-from azent.cli.pace import Overheard, Pace
+from azent.cli.display import ObservedModel, RequestStatus
 from azent.messages import (
     Answer,
     Call,
@@ -352,7 +352,7 @@ class Small(azent.Scripted):
         (lambda model, folder: Fallback([model]), 1024),
         (lambda model, folder: Fallback([model, azent.Scripted(num_ctx=512)]), 512),
         (lambda model, folder: Weighed(model, "digest"), 1024),
-        (lambda model, folder: Overheard(model, Pace()), 1024),
+        (lambda model, folder: ObservedModel(model, RequestStatus()), 1024),
     ],
 )
 def test_whatever_is_put_around_a_model_tells_its_context(

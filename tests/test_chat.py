@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import azent
 from azent.cli import app
-from azent.cli.conversation import Conversation
+from azent.cli.sessions import Conversation
 from azent.log import turns
 from azent.store import Store
 from tests.scripted_ollama import Fail, Item, Say, ScriptedOllama

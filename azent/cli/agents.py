@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from azent.cli.console import is_interactive, print_notice, sanitize
+from azent.cli import console
 from azent.cli.options import reject_unused
 from azent.errors import UsageError
 
@@ -45,7 +45,7 @@ def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
     given |= {undone: "" for name, undone in REPLACES.items() if name in given}
     values = resolved(given)
     if file := used_project_file():
-        print_notice(f"using {file}")
+        console.print_notice(f"using {file}")
     return values
 
 
@@ -122,7 +122,7 @@ def mcp_tools(addresses: Sequence[str] | None, trust: bool) -> Iterator[list[Too
         for given in addresses:
             match = re.fullmatch(r"(\w+)=(.+)", given, re.DOTALL)
             name, address = match.groups() if match else (None, given)
-            server = connect(address, name=name, trust=trust, report=print_notice)
+            server = connect(address, name=name, trust=trust, report=console.print_notice)
             tools += servers.enter_context(server).tools
         yield tools
 
@@ -139,11 +139,11 @@ def approval(yes: bool) -> Callable[[Call], bool | str]:
         if yes:
             return True
         if not sys.stdin.isatty():
-            print_notice(
+            console.print_notice(
                 f"! not run, for want of a person to ask (-y allows it): {call_line(call)}"
             )
             return False
-        question = sanitize(f"Run {call_line(call)}? [y/N, or words for the model] ")
+        question = console.sanitize(f"Run {call_line(call)}? [y/N, or words for the model] ")
         print(question, end="", file=sys.stderr, flush=True)
         reply = sys.stdin.readline().strip()
         return reply.lower() in YES if reply.lower() in (*YES, *NO) else reply
@@ -165,14 +165,14 @@ def prompts_from(name: str | None, model: str) -> PromptSet:
 
 
 def name_local_set(prompt_set: PromptSet) -> None:
-    """Name a set of ./prompts, which anyone may have put there; a copy of azent's own is not named."""
+    """Name a set of ./prompts, which anyone may have put there; copies of azent's own are not."""
     from azent import settings
 
     folder = prompt_set.folder
     if folder is None or folder.parent != Path("prompts"):
         return
     if _texts(folder) != _texts(settings.own_prompts() / folder.name):
-        print_notice(f"using the prompt set in {folder}")
+        console.print_notice(f"using the prompt set in {folder}")
 
 
 def _texts(folder: Path) -> dict[str, bytes]:
@@ -185,7 +185,7 @@ def warn_of_broken_sets(models: Iterable[str]) -> None:
 
     errors = dict.fromkeys(str(error) for model in models for error in prompt.left_out(model))
     for error in errors:
-        print_notice(f"! left out, as it is broken: {error}")
+        console.print_notice(f"! left out, as it is broken: {error}")
 
 
 # ---- models --------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def _uncached_model(given: Mapping[str, Any], quiet: bool) -> Model:
     if not address:
         choice = choose(given["host"])
         address = choice.address
-        print_notice("" if quiet else choice.why)
+        console.print_notice("" if quiet else choice.why)
     return model_at(address, given)
 
 
@@ -250,7 +250,9 @@ def _model_of_profiles(given: Mapping[str, Any], quiet: bool) -> Model:
         hint = "Set AZENT_PROFILES to a file or to JSON, or profiles in your config.toml."
         raise UsageError("--profile chooses among profiles, and there are none", hint)
     chosen = profiles_from_json(given["profiles"], filter_from(given["profile"] or ()))
-    return open_profiles(chosen, tell=lambda words: print_notice("" if quiet else f"! {words}"))
+    return open_profiles(
+        chosen, tell=lambda words: console.print_notice("" if quiet else f"! {words}")
+    )
 
 
 def fetch_model(name: str) -> Path:
@@ -272,5 +274,5 @@ def download_bar() -> Progress:
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    hidden = not is_interactive(sys.stderr)
+    hidden = not console.is_interactive(sys.stderr)
     return Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden)

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent import settings
-from azent.cli import options
-from azent.cli.agents import agent_from, approval, mcp_tools, settings_from
-from azent.cli.console import (
-    encodable,
-    error_boundary,
-    is_dumb_terminal,
-    print_json,
-    print_notice,
-    print_text,
-)
-from azent.cli.options import reject_unused
+from azent.cli import agents, console, options
 from azent.cli.sessions import Conversation, open_session, open_store
 from azent.errors import AzentError, UsageError
 from azent.wording import counted
@@ -53,7 +43,7 @@ COMMAND = re.compile(r"/(\w*)(?:\s+(.*))?", re.DOTALL)
 PROMPT_MARK = "›"
 
 
-@error_boundary
+@console.error_boundary
 def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question; '-' or a pipe is read.")] = "-",
@@ -88,16 +78,16 @@ def ask(
 
     kept = open_session(session, last, store)
     if kept is None:
-        reject_unused({"store": store}, "a conversation", "name one: --session NAME")
+        options.reject_unused({"store": store}, "a conversation", "name one: --session NAME")
     text = _question(question, is_optional=kept is not None)
-    values = settings_from(context.params)
+    values = agents.settings_from(context.params)
     prints_json = as_json or as_jsonl
     is_quiet = quiet or (prints_json and not (verbose or show_prompt))
     look = {"quiet": is_quiet, "verbose": verbose, "show_prompt": show_prompt}
-    with mcp_tools(mcp, trust) as more:
-        agent = agent_from(values, more=more, no_tools=no_tools, quiet=is_quiet)
+    with agents.mcp_tools(mcp, trust) as more:
+        agent = agents.agent_from(values, more=more, no_tools=no_tools, quiet=is_quiet)
         with closing(RunDisplay(agent, **look, show_answer=not prints_json)) as display:
-            approve = display.pausing(approval(values["yes"].value))
+            approve = display.pausing(agents.approval(values["yes"].value))
             then = _print_event if as_jsonl else _print_answer if as_json else None
             display.follow(agent.stream(text, session=kept, approve=approve), then)
 
@@ -105,7 +95,7 @@ def ask(
 def _print_event(event: Event) -> None:
     from azent.answered import event_json
 
-    print_json(event_json(event))
+    console.print_json(event_json(event))
 
 
 def _print_answer(event: Event) -> None:
@@ -113,7 +103,7 @@ def _print_answer(event: Event) -> None:
     from azent.messages import Answer
 
     if isinstance(event, Answer):
-        print_json(answer_json(event))
+        console.print_json(answer_json(event))
 
 
 def _question(given: str, *, is_optional: bool) -> str | None:
@@ -129,7 +119,7 @@ def _question(given: str, *, is_optional: bool) -> str | None:
 # ---- chat ----------------------------------------------------------------------------------------
 
 
-@error_boundary
+@console.error_boundary
 def chat(
     context: typer.Context,
     tools: options.ToolSources = None,
@@ -154,14 +144,14 @@ def chat(
     show_prompt: options.ShowPrompt = False,
 ) -> None:
     """Talk with a model, which may call functions; /help lists what else can be typed."""
-    values = settings_from(context.params)
+    values = agents.settings_from(context.params)
     look = {"quiet": quiet, "verbose": verbose, "show_prompt": show_prompt}
     kept = open_session(session, last, store)
     conversation = Conversation(kept, kept.store if kept else open_store(store))
-    with mcp_tools(mcp, trust) as more:
+    with agents.mcp_tools(mcp, trust) as more:
 
         def build_agent(values: Mapping[str, Value]) -> Agent:
-            return agent_from(values, more=more, no_tools=no_tools, quiet=quiet)
+            return agents.agent_from(values, more=more, no_tools=no_tools, quiet=quiet)
 
         code = Chat(values, build_agent, conversation, look).run()
     if code and not _has_keyboard():
@@ -196,7 +186,9 @@ class Chat:
         count = len(self.agent.toolbox.specs)
         offered = counted(count, "function") if count else "no functions"
         if not self.look["quiet"]:
-            print_notice(f"{self.agent.model.name}, {offered}. /help lists what else can be typed.")
+            console.print_notice(
+                f"{self.agent.model.name}, {offered}. /help lists what else can be typed."
+            )
         while True:
             try:
                 line = next_line().strip()
@@ -205,7 +197,7 @@ class Chat:
             except KeyboardInterrupt:
                 if not _has_keyboard():
                     raise
-                print_notice("(Ctrl-D or /exit ends it)")
+                console.print_notice("(Ctrl-D or /exit ends it)")
             except EOFError:
                 return self.exit_code
 
@@ -222,18 +214,18 @@ class Chat:
                 self.exit_code = 0
         except AzentError as error:
             self.exit_code = error.exit_code
-            print_notice(f"azent: {error}", error.hint)
+            console.print_notice(f"azent: {error}", error.hint)
         return True
 
     def _ask(self, question: str) -> None:
-        approve = self.display.pausing(approval(self.values["yes"].value))
+        approve = self.display.pausing(agents.approval(self.values["yes"].value))
         try:
             self.display.follow(self.conversation.ask(self.agent, question, approve))
         except KeyboardInterrupt:
             self.conversation.forget_unfinished()
             if not _has_keyboard():
                 raise
-            print_notice("stopped")
+            console.print_notice("stopped")
 
     def _run_command(self, name: str, argument: str) -> None:
         if name not in COMMANDS:
@@ -251,28 +243,28 @@ class Chat:
     def help(self, argument: str) -> None:
         """this list"""
         for name, (command, takes) in COMMANDS.items():
-            print_notice(f"/{f'{name} {takes}'.strip():14} {command.__doc__}")
-        print_notice(f"/{'exit':14} end, as does Ctrl-D", "Alt-Enter begins a new line.")
+            console.print_notice(f"/{f'{name} {takes}'.strip():14} {command.__doc__}")
+        console.print_notice(f"/{'exit':14} end, as does Ctrl-D", "Alt-Enter begins a new line.")
 
     def tools(self, argument: str) -> None:
         """the functions that the model is offered"""
         from azent.cli.display import tool_lines
 
-        print_text("\n".join(tool_lines(self.agent.toolbox.specs.values())) or "none")
+        console.print_text("\n".join(tool_lines(self.agent.toolbox.specs.values())) or "none")
 
     def undo(self, argument: str) -> None:
         """take back the last question and its answer"""
-        print_notice(f"taken back: {self.conversation.undo()}")
+        console.print_notice(f"taken back: {self.conversation.undo()}")
 
     def save(self, name: str) -> None:
         """keep the conversation by a name; it is kept from then on"""
         self.conversation.save(name)
-        print_notice(f"kept as {name}: azent chat --session {name} goes on with it")
+        console.print_notice(f"kept as {name}: azent chat --session {name} goes on with it")
 
     def model(self, address: str) -> None:
         """go on with another model, or say which is asked"""
         if not address:
-            print_notice(self.agent.model.name)
+            console.print_notice(self.agent.model.name)
             return
         before = self.values
         self.values = {**before, "model": replace(before["model"], value=address)}
@@ -281,12 +273,12 @@ class Chat:
         except AzentError:
             self.values = before
             raise
-        print_notice(f"going on with {self.agent.model.name}")
+        console.print_notice(f"going on with {self.agent.model.name}")
 
     def new(self, argument: str) -> None:
         """forget the conversation and begin another"""
         self.conversation.clear()
-        print_notice("a new conversation")
+        console.print_notice("a new conversation")
 
 
 EXITS = ("exit", "quit", "bye")
@@ -309,7 +301,7 @@ def line_reader(commands: Sequence[str]) -> Callable[[], str]:
     """
     if not _has_keyboard():
         return _read_piped_line
-    return _read_dumb_terminal if is_dumb_terminal() else _keyboard_reader(commands)
+    return _read_dumb_terminal if console.is_dumb_terminal() else _keyboard_reader(commands)
 
 
 def _has_keyboard() -> bool:
@@ -331,7 +323,7 @@ def _read_piped_line() -> str:
 
 
 def _read_dumb_terminal() -> str:
-    mark = encodable(PROMPT_MARK, sys.stderr.encoding)
+    mark = console.encodable(PROMPT_MARK, sys.stderr.encoding)
     print(f"{mark} ", end="", file=sys.stderr, flush=True)
     return _read_piped_line()
 
@@ -345,7 +337,7 @@ def _keyboard_reader(commands: Sequence[str]) -> Callable[[], str]:
     keys = KeyBindings()
     keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
     session: PromptSession[str] = PromptSession(
-        f"{encodable(PROMPT_MARK, sys.stderr.encoding)} ",
+        f"{console.encodable(PROMPT_MARK, sys.stderr.encoding)} ",
         prompt_continuation="  ",
         key_bindings=keys,
         history=_history(),

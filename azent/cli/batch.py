@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from functools import partial
@@ -11,18 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.agents import (
-    agent_from,
-    functions_from,
-    model_at,
-    plain_values,
-    require_extra,
-    settings_from,
-)
-from azent.cli.console import capture_prints, error_boundary, print_notice
+from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines, duration
-from azent.cli.options import reject_unused
 from azent.errors import ModelUnreachable, UsageError
 from azent.wording import counted
 
@@ -46,7 +35,7 @@ EXAMPLES = {
 }
 
 
-@error_boundary
+@console.error_boundary
 def batch(
     context: typer.Context,
     questions: Annotated[Path, typer.Argument(help='The questions: {"id", "question"} a line.')],
@@ -85,13 +74,13 @@ def batch(
     ] = False,
 ) -> None:
     """Answer a file of questions into another; begun again, it goes on where it ended."""
-    values = settings_from(context.params)
+    values = agents.settings_from(context.params)
     if models and not dask and all(map(_names_server, models)):
-        reject_unused({"hosts": hosts}, "a model of Ollama's", "name one with -m")
+        options.reject_unused({"hosts": hosts}, "a model of Ollama's", "name one with -m")
     with ExitStack() as opened:
         lanes: Sequence[Agent] | Sequence[Lane]
         if dask:
-            given = plain_values(_at(values, _only(models), _only(hosts)))
+            given = agents.plain_values(_at(values, _only(models), _only(hosts)))
             lanes = [_dask_lane(dask, given, no_tools, parallel, opened)]
         else:
             lanes = _agents(values, models or [None], hosts or [None], no_tools)
@@ -99,7 +88,7 @@ def batch(
         approve = (lambda call: True) if values["yes"].value else None
         settings = {"parallel": parallel, "patience": patience, "approve": approve}
         progress = _run(questions, output, lanes, settings, quiet)
-    print_notice(*_summary(progress))
+    console.print_notice(*_summary(progress))
     if progress.failed or progress.bad:
         raise typer.Exit(1)
 
@@ -109,7 +98,7 @@ def _agents(
 ) -> list[Agent]:
     """Build an agent for each server: a model that names its own, or each host for a model."""
     places = [(m, h) for m in models for h in ([None] if _names_server(m) else hosts)]
-    return [agent_from(_at(values, *place), no_tools=no_tools) for place in places]
+    return [agents.agent_from(_at(values, *place), no_tools=no_tools) for place in places]
 
 
 def _names_server(model: str | None) -> bool:
@@ -151,15 +140,14 @@ def _dask_lane(
     address: str, given: Mapping[str, Any], no_tools: bool, parallel: int | None, opened: ExitStack
 ) -> Lane:
     """Connect to a Dask cluster, to whose workers the functions are sent."""
-    require_extra("dask", "distributed")
+    agents.require_extra("dask", "distributed")
     from distributed import Client
 
     from azent.batch import cluster_lane
 
     if not given["model"]:
         raise UsageError("with --dask, the model must be named", "Name it with -m.")
-    functions = functions_from(given["tools"], none=no_tools)
-    _pickle_by_value(functions)
+    functions = agents.functions_from(given["tools"], none=no_tools)
     try:
         client = opened.enter_context(Client(address, timeout=CONNECT_SECONDS))  # type: ignore[no-untyped-call]  # it has no types
     except (OSError, ValueError) as error:
@@ -168,24 +156,13 @@ def _dask_lane(
     return cluster_lane(client, partial(_agent_on_worker, given, functions), parallel=parallel)
 
 
-def _pickle_by_value(functions: Sequence[Any]) -> None:
-    """Send functions of files with their code, because workers cannot import these files."""
-    import cloudpickle
-
-    from azent.toolfile import IN_A_FILE
-
-    for name in {getattr(function, "__module__", "") for function in functions}:
-        if name.startswith(IN_A_FILE):
-            cloudpickle.register_pickle_by_value(sys.modules[name])
-
-
 def _agent_on_worker(given: Mapping[str, Any], functions: Sequence[Any]) -> Agent:
     """Build the agent on a worker; without a host it asks the worker's own server."""
     from azent.agent import Agent
 
     wanted = ("prompts", "system", "choice", "rounds", "timeout")
     return Agent(
-        model_at(given["model"], given),
+        agents.model_at(given["model"], given),
         functions,
         approval="never" if given["yes"] else "tool",
         **{name: given[name] for name in wanted},
@@ -212,7 +189,7 @@ class BatchReport:
     def prints_captured(self) -> AbstractContextManager[None]:
         """Print what tools print above a line that is redrawn."""
         is_redrawn = self._progress.is_redrawn
-        return capture_prints(self._progress.print) if is_redrawn else nullcontext()
+        return console.capture_prints(self._progress.print) if is_redrawn else nullcontext()
 
     def close(self) -> None:
         """Remove the progress from the screen."""

@@ -11,15 +11,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from azent.cli.console import (
-    capture_prints,
-    encodable,
-    flush_prints,
-    is_interactive,
-    output_stream,
-    sanitize,
-)
-from azent.cli.live import FRAMES_PER_SECOND, AnswerWriter, LiveArea, answer_writer
+from azent.cli import console
+from azent.cli.live import FRAMES_PER_SECOND, LiveArea, TextWriter, answer_writer
 from azent.errors import ModelError
 from azent.messages import (
     Answer,
@@ -42,6 +35,7 @@ from azent.messages import (
     Usage,
     Warning,
 )
+from azent.models.observed import Observed
 from azent.wording import counted
 
 if TYPE_CHECKING:
@@ -60,7 +54,7 @@ class RunDisplay:
     - `show_prompt`: also what the model is sent.
     - `show_answer`: whether the answer is printed; not so where it is printed as JSON.
 
-    The agent's model is wrapped, so that the display sees its requests.
+    It puts an observer around the agent's model, whose replies take long.
     """
 
     def __init__(
@@ -76,10 +70,10 @@ class RunDisplay:
         self.verbose = verbose
         self.show_prompt = show_prompt
         self.show_answer = show_answer
-        is_live = is_interactive(sys.stderr) and not quiet
+        is_live = console.is_interactive(sys.stderr) and not quiet
         self._area = LiveArea(sys.stderr) if is_live else None
         self._request = RequestStatus(loads_model=is_live and must_load(agent.model))
-        agent.model = ObservedModel(agent.model, self._request, self._show_request)
+        agent.model = Observed(agent.model, self._begin_request, self._request.add_piece)
         self._answer = self._answer_writer()
         self._running: dict[str, float] = {}  # when calls began, by id
         self._sent: tuple[Any, ...] = ()
@@ -133,7 +127,7 @@ class RunDisplay:
                 self._running[call.id] = time.monotonic()
                 self._draw_status(self._running_words)
             case CallFinished(call, result, seconds):
-                flush_prints()
+                console.flush_prints()
                 has_run = self._running.pop(call.id, None) is not None
                 took = f"  ({seconds:.1f} s)" if has_run else ""
                 self._print("←", f"{_named(result)}{took}", "green" if result.ok else "red")
@@ -163,10 +157,16 @@ class RunDisplay:
         if self.verbose:
             self._print("·", f"in all {usage_line(answer.usage)}", "dim")
 
-    def _show_request(self, request: Request) -> None:
-        """Show the messages that the model is sent and was not sent before."""
-        if not self.show_prompt:
-            return
+    def _begin_request(self, request: Request) -> None:
+        from azent.budget import estimate
+
+        if self.show_prompt:
+            with self._lock:
+                self._show_new_messages(request)
+        self._request.begin(estimate(request.messages))
+
+    def _show_new_messages(self, request: Request) -> None:
+        """Show the messages of a request that were not in the one before."""
         pairs = zip(self._sent, request.messages, strict=False)
         same = next((n for n, (old, new) in enumerate(pairs) if old != new), len(self._sent))
         for message in request.messages[same:]:
@@ -175,12 +175,12 @@ class RunDisplay:
 
     # ---- the screen ------------------------------------------------------------------------------
 
-    def _answer_writer(self) -> AnswerWriter:
-        return answer_writer(output_stream() if self.show_answer else io.StringIO())
+    def _answer_writer(self) -> TextWriter:
+        return answer_writer(console.output_stream() if self.show_answer else io.StringIO())
 
     def _prints_captured(self) -> AbstractContextManager[None]:
         """Show what tools print between the lines of the run, where these are redrawn."""
-        return capture_prints(self._show_print) if self._area else nullcontext()
+        return console.capture_prints(self._show_print) if self._area else nullcontext()
 
     def _show_print(self, line: str) -> None:
         with self._lock:
@@ -195,15 +195,15 @@ class RunDisplay:
     def _print_line(self, mark: str, text: str, style: str) -> None:
         """Print a line; on a terminal it is wrapped beside its mark, above the status."""
         if self._area is None:
-            mark = encodable(mark, sys.stderr.encoding)
-            print(f"{mark} {sanitize(text)}", file=sys.stderr, flush=True)
+            mark = console.encodable(mark, sys.stderr.encoding)
+            print(f"{mark} {console.sanitize(text)}", file=sys.stderr, flush=True)
             return
         from rich.text import Text
 
-        console = self._area.console
-        width = max(console.width - len(mark) - 1, 1)
-        lines = [line.plain.rstrip() for line in Text(sanitize(text)).wrap(console, width)]
-        console.print(Text(f"{mark} " + f"\n{' ' * (len(mark) + 1)}".join(lines), style=style))
+        screen = self._area.console
+        width = max(screen.width - len(mark) - 1, 1)
+        lines = [line.plain.rstrip() for line in Text(console.sanitize(text)).wrap(screen, width)]
+        screen.print(Text(f"{mark} " + f"\n{' ' * (len(mark) + 1)}".join(lines), style=style))
 
     def _draw_status(self, words: Callable[[], str]) -> None:
         """Show what is waited for, in words that change, in one line that moves."""
@@ -211,7 +211,7 @@ class RunDisplay:
 
         def status() -> Text:
             frame = SPINNER[int(time.monotonic() * FRAMES_PER_SECOND) % len(SPINNER)]
-            line = f"{frame} {sanitize(words())}"
+            line = f"{frame} {console.sanitize(words())}"
             return Text(line, "dim", no_wrap=True, overflow="ellipsis")
 
         self._answer.pause()
@@ -251,7 +251,7 @@ class RequestStatus:
         """Note that a request of about so many tokens was sent."""
         self._began, self._tokens, self._pieces = time.monotonic(), tokens, 0
 
-    def add_piece(self) -> None:
+    def add_piece(self, piece: Delta | End) -> None:
         """Note that a piece of the reply came; most servers send one for each token."""
         if not self._pieces:
             self._first_piece = time.monotonic()
@@ -269,39 +269,6 @@ class RequestStatus:
             return "asking"
         doing = "loading the model, then reading" if self._loads_model else "reading"
         return f"{doing} about {self._tokens} tokens  {now - self._began:.0f} s"
-
-
-class ObservedModel:
-    """Wraps a model, and notes its requests and the pieces of its replies in a status."""
-
-    def __init__(
-        self,
-        model: Model,
-        status: RequestStatus,
-        on_request: Callable[[Request], None] = lambda request: None,
-    ) -> None:
-        self.model = model
-        self.name = model.name
-        self.num_ctx = model.num_ctx
-        self.retries: int = getattr(model, "retries", 0)
-        self._status = status
-        self._on_request = on_request
-
-    def context(self) -> int | None:
-        """Return the number of tokens that the model's context really holds."""
-        from azent.models import context_of
-
-        return context_of(self.model)
-
-    def stream(self, request: Request) -> Iterator[Delta | End]:
-        """Stream the model's reply to a request."""
-        from azent.budget import estimate
-
-        self._on_request(request)
-        self._status.begin(estimate(request.messages))
-        for piece in self.model.stream(request):
-            self._status.add_piece()
-            yield piece
 
 
 def must_load(model: Model) -> bool:

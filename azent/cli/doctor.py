@@ -13,17 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from azent.cli import options
-from azent.cli.agents import model_from, plain_values, settings_from
-from azent.cli.console import (
-    encodable,
-    error_boundary,
-    output_stream,
-    print_json,
-    print_table,
-    print_text,
-    print_wrapped,
-)
+from azent.cli import agents, console, options
 from azent.errors import AzentError
 from azent.settings import COMPLETING
 from azent.wording import size_of
@@ -58,7 +48,7 @@ class Finding:
     todo: str = ""
 
 
-@error_boundary
+@console.error_boundary
 def doctor(
     model: options.Model = None,
     profile: options.Profile = None,
@@ -67,13 +57,13 @@ def doctor(
 ) -> None:
     """Check folders, server, models and a real call. Exits with 1 where one of them is bad."""
     findings = []
-    values = settings_from({"model": model, "profile": profile, "host": host})
-    for finding in look(plain_values(values)):
+    values = agents.settings_from({"model": model, "profile": profile, "host": host})
+    for finding in look(agents.plain_values(values)):
         findings.append(finding)
         if not as_json:
             _print_finding(finding)
     if as_json:
-        print_json([asdict(finding) for finding in findings], indent=2)
+        console.print_json([asdict(finding) for finding in findings], indent=2)
     if any(finding.level == "bad" for finding in findings):
         raise typer.Exit(1)
 
@@ -199,7 +189,7 @@ def _call(given: Mapping[str, Any]) -> Finding:
         if address := _would_fetch(given):
             said = "not tried: it would fetch the embedded model"
             return Finding("a call", "note", said, FETCH.format(address))
-        agent = Agent(model_from(given, quiet=True), [double], timeout=ROUND_TRIP_SECONDS)
+        agent = Agent(agents.model_from(given, quiet=True), [double], timeout=ROUND_TRIP_SECONDS)
         answer = agent.ask("Double the number 21 with the function.")
     except AzentError as error:
         return Finding("a call", "bad", str(error), error.hint)
@@ -231,21 +221,22 @@ def _timings(usage: Usage) -> str:
 
 
 def _print_finding(finding: Finding) -> None:
-    mark = encodable(MARKS[finding.level], output_stream().encoding)
-    print_wrapped(f"{finding.what}: {finding.found}", first=f"{mark} ")
+    mark = console.encodable(MARKS[finding.level], console.output_stream().encoding)
+    console.print_wrapped(f"{finding.what}: {finding.found}", first=f"{mark} ")
     if finding.todo:
-        print_wrapped(finding.todo, first="    ", indent="    ")
+        console.print_wrapped(finding.todo, first="    ", indent="    ")
 
 
 # ---- settings and completion ---------------------------------------------------------------------
 
+Shell = StrEnum("Shell", ["bash", "zsh", "fish", "powershell"])
 config = typer.Typer(
     help="Show settings and where they come from.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
 @config.command("show", short_help="Show each setting and its source.")
-@error_boundary
+@console.error_boundary
 def show_config(as_json: options.AsJson = False) -> None:
     """Show each setting, its value, and where the value comes from; secrets are masked."""
     from azent.config import masked, resolved
@@ -253,10 +244,10 @@ def show_config(as_json: options.AsJson = False) -> None:
     values = resolved()
     if as_json:
         rows = {n: {"value": _masked(n, v.value), "source": v.source} for n, v in values.items()}
-        print_json(rows, indent=2)
+        console.print_json(rows, indent=2)
         return
     lines = [(name, masked(name, v.value) or "-", v.source) for name, v in values.items()]
-    print_table(("setting", "value", "from"), lines)
+    console.print_table(("setting", "value", "from"), lines)
 
 
 def _masked(name: str, value: Any) -> Any:
@@ -268,21 +259,12 @@ def _masked(name: str, value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else masked(name, value)
 
 
-class Shell(StrEnum):
-    """The shells for which typer writes a script."""
-
-    bash = "bash"
-    zsh = "zsh"
-    fish = "fish"
-    powershell = "powershell"
-
-
-@error_boundary
+@console.error_boundary
 def completion(shell: Annotated[Shell, typer.Argument(help="The shell to print it for.")]) -> None:
     """Print the script that lets a shell complete azent's commands and options."""
     from typer import completion as completions
 
-    print_text(
+    console.print_text(
         completions.get_completion_script(  # type: ignore[attr-defined]  # not marked as exported
             prog_name="azent", complete_var=COMPLETING, shell=shell.value
         )

@@ -14,26 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.agents import (
-    functions_from,
-    model_from,
-    name_local_set,
-    plain_values,
-    prompts_from,
-    settings_from,
-    warn_of_broken_sets,
-)
-from azent.cli.console import (
-    error_boundary,
-    print_json,
-    print_notice,
-    print_table,
-    print_text,
-    print_wrapped,
-)
+from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines, duration
-from azent.cli.options import reject_unused
 from azent.errors import ModelError, UsageError
 from azent.wording import counted, reason_of
 
@@ -70,7 +52,7 @@ Native = Annotated[
 ]
 
 
-@error_boundary
+@console.error_boundary
 def evaluate(
     cases: Annotated[
         list[str] | None,
@@ -106,8 +88,8 @@ def evaluate(
     """Measure how often models are right; compare prompt sets, models and native tool calling."""
     from azent import evaluate as evaluation
 
-    kept = evaluation.read_outcomes(output) if output else []
-    before = evaluation.rows(_other_outcomes(against)) if against else []
+    other_run = "Name a file that `azent eval -o` wrote."
+    before = evaluation.rows(_read_outcomes(against, other_run)) if against else []
     asking: dict[str, Any] = {
         "models": models,
         "prompt_sets": prompt_sets,
@@ -116,21 +98,22 @@ def evaluate(
     }
     asking |= {"sample": sample, "reply_cache": reply_cache, "num_ctx": num_ctx}
     if cases:
-        functions = functions_from(tools, none=not tools)
+        functions = agents.functions_from(tools, none=not tools)
         chosen = evaluation.cases_from(cases, functions, part=part, sample=sample)
+        kept = evaluation.read_outcomes(output) if output else []
         arms = _arms(models, prompt_sets, native, asking)
         outcomes, is_whole = _run(evaluation.plan(arms, chosen, kept), output, jobs)
     else:
-        outcomes, is_whole = _kept_outcomes(kept, output), True
-        reject_unused(asking, "cases", "name a file of cases, or bfcl")
+        outcomes, is_whole = _read_outcomes(output, "Name cases to get some."), True
+        options.reject_unused(asking, "cases", "name a file of cases, or bfcl")
     rows = evaluation.rows(outcomes)
     verdicts = evaluation.verdicts(rows) + evaluation.against(before, rows)
     if as_json:
-        print_json(evaluation.as_json(rows, verdicts))
+        console.print_json(evaluation.as_json(rows, verdicts))
     else:
-        _print_rows(rows)
+        console.print_table(*evaluation.table(rows))
         for verdict in verdicts:
-            print_wrapped(str(verdict))
+            console.print_wrapped(str(verdict))
     if html:
         _write(html, evaluation.page(outcomes, verdicts))
     _exit(rows, is_whole, fail_under)
@@ -143,25 +126,19 @@ def _write(file: Path, text: str) -> None:
     except OSError as error:
         message = f"{file} cannot be written: {reason_of(error)}"
         raise UsageError(message, "Name another file.") from error
-    print_notice(f"wrote {file}")
+    console.print_notice(f"wrote {file}")
 
 
-def _other_outcomes(file: Path) -> list[Outcome]:
+def _read_outcomes(file: Path | None, hint: str) -> list[Outcome]:
+    """Read the outcomes of an earlier run. Raises UsageError where there are none."""
     from azent.evaluate import read_outcomes
 
+    if file is None:
+        raise UsageError("there are no cases", "Name a file of cases, or bfcl; see --help.")
     kept = read_outcomes(file)
     if not kept:
         what = "has no outcomes" if file.exists() else "is not there"
-        raise UsageError(f"{file} {what}", "Name a file that `azent eval -o` wrote.")
-    return kept
-
-
-def _kept_outcomes(kept: list[Outcome], file: Path | None) -> list[Outcome]:
-    """Return the outcomes of an earlier run, where there are no cases to ask now."""
-    if file is None:
-        raise UsageError("there are no cases", "Name a file of cases, or bfcl; see --help.")
-    if not kept:
-        raise UsageError(f"{file} has no outcomes", "Name cases to get some.")
+        raise UsageError(f"{file} {what}", hint)
     return kept
 
 
@@ -174,8 +151,10 @@ def _arms(
     arms = []
     unnamed: list[str | None] = [None]
     for address in models or unnamed:
-        model = model_from(plain_values(settings_from({**given, "model": address})), quiet=False)
-        arms += [Arm(model, prompts_from(name, model.name)) for name in prompts or unnamed]
+        model = agents.model_from(
+            agents.plain_values(agents.settings_from({**given, "model": address})), quiet=False
+        )
+        arms += [Arm(model, agents.prompts_from(name, model.name)) for name in prompts or unnamed]
         arms += [Arm(model, None)] if native else []
     return arms
 
@@ -187,7 +166,9 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
     outcomes = list(plan.done)
     if outcomes:
         there = "is there" if len(outcomes) == 1 else "are there"
-        print_notice(f"{counted(len(outcomes), 'outcome')} {there} already, {len(plan.todo)} to go")
+        console.print_notice(
+            f"{counted(len(outcomes), 'outcome')} {there} already, {len(plan.todo)} to go"
+        )
     try:
         with closing(ProgressLines(PRINT_SECONDS)) as progress:
             began, right = time.monotonic(), 0
@@ -199,7 +180,7 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
                 progress.update(f"{number} of {len(plan.todo)} asked, {right} right{rate}")
     except KeyboardInterrupt:
         kept = f"; kept in {output}, the same command goes on" if output else ""
-        print_notice(f"interrupted after {counted(len(outcomes), 'outcome')}{kept}")
+        console.print_notice(f"interrupted after {counted(len(outcomes), 'outcome')}{kept}")
         return outcomes, False
     return outcomes, True
 
@@ -218,22 +199,15 @@ def _exit(rows: Sequence[Row], is_whole: bool, fail_under: float | None) -> None
         raise KeyboardInterrupt
     low = [row for row in rows if fail_under is not None and row.mean < fail_under]
     for row in low:
-        print_notice(f"{row.name}: {row.mean:.2f} is under {fail_under}")
+        console.print_notice(f"{row.name}: {row.mean:.2f} is under {fail_under}")
     if low:
         raise typer.Exit(TOO_LOW)
-
-
-def _print_rows(rows: Sequence[Row]) -> None:
-    """Print a table with a column for each way to ask."""
-    from azent.evaluate import table
-
-    print_table(*table(rows))
 
 
 # ---- tune ----------------------------------------------------------------------------------------
 
 
-@error_boundary
+@console.error_boundary
 def tune(
     model: Annotated[str, typer.Argument(help="The model, such as qwen2.5-coder:0.5b.")],
     cases: Annotated[
@@ -280,10 +254,10 @@ def tune(
     from azent.config import masked
 
     given = {"model": model, "num_ctx": num_ctx, "reply_cache": reply_cache}
-    opened = model_from(plain_values(settings_from(given)), quiet=quiet)
+    opened = agents.model_from(agents.plain_values(agents.settings_from(given)), quiet=quiet)
     name = f"tuned-{_slug(opened.name)}" if name is None else name
     folder = _new_folder(name, prompt_sets, force)
-    halves = tuning.halves(cases, functions_from(tools, none=not tools), sample=sample)
+    halves = tuning.halves(cases, agents.functions_from(tools, none=not tools), sample=sample)
     bases = _bases(prompt_sets, opened, name)
     file = output or Path(f"tune-{_slug(opened.name)}.jsonl")
     with _interruption_explained(file), closing(TuneReport(budget, len(halves.aside))) as report:
@@ -322,11 +296,11 @@ def _bases(named: Sequence[str] | None, model: Model, name: str) -> Sequence[Pro
     from azent.tune import bases_for
 
     if named:
-        return [prompts_from(each, model.name) for each in dict.fromkeys(named)]
+        return [agents.prompts_from(each, model.name) for each in dict.fromkeys(named)]
     bases = bases_for(model.name, without=name)
-    warn_of_broken_sets([model.name])
+    agents.warn_of_broken_sets([model.name])
     for each in bases:
-        name_local_set(each)
+        agents.name_local_set(each)
     return bases
 
 
@@ -344,7 +318,7 @@ def _interruption_explained(file: Path) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, ModelError):
         if file.exists():
-            print_notice(f"what was asked is kept in {file}; the same command goes on")
+            console.print_notice(f"what was asked is kept in {file}; the same command goes on")
         raise
 
 
@@ -395,26 +369,27 @@ def _print_tuned(
 ) -> None:
     """Print what was tried, how the winner did on the cases set aside, and where it is."""
     from azent import prompt
+    from azent.evaluate import table
     from azent.tune import evidence
 
     taken = prompt.load(None, tuned.model).name
     if as_json:
         folder = {"folder": str(written.folder), "taken": taken == written.name}
-        print_json({**folder, **evidence(tuned, about)})
+        console.print_json({**folder, **evidence(tuned, about)})
         return
     tried, cases = counted(len(tuned.found.tried), "prompt set"), tuned.found.spent
-    print_text(f"tried {tried} on {counted(cases, 'case')} in all:")
+    console.print_text(f"tried {tried} on {counted(cases, 'case')} in all:")
     for score in tuned.found.tried[:MAX_SHOWN]:
-        print_text(f"  {_score_line(score)}")
-    print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")
-    _print_rows(tuned.judged)
+        console.print_text(f"  {_score_line(score)}")
+    console.print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")
+    console.print_table(*table(tuned.judged))
     for verdict in tuned.verdicts:
-        print_text(str(verdict))
+        console.print_text(str(verdict))
         if verdict.comparison.difference <= 0:
-            print_text(f"there it is no better than {tuned.start.prompts}: try more cases")
-    print_text(f"wrote {written.folder}")
+            console.print_text(f"there it is no better than {tuned.start.prompts}: try more cases")
+    console.print_text(f"wrote {written.folder}")
     if taken == written.name:
-        print_text(f"`azent ask -m {address}` takes it from here on")
+        console.print_text(f"`azent ask -m {address}` takes it from here on")
     else:
         suits = f"{taken} suits {address} too and comes first"
-        print_text(f"{suits}: take the new one with -p {written.name}")
+        console.print_text(f"{suits}: take the new one with -p {written.name}")

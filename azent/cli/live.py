@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from azent.cli.console import console_for, is_interactive, print_notice, sanitize
 
@@ -117,25 +117,13 @@ def duration(seconds: float) -> str:
 # ---- a streamed answer ---------------------------------------------------------------------------
 
 
-class AnswerWriter(Protocol):
-    """Shows an answer while it is streamed; `is_empty` until something visible has come."""
-
-    is_empty: bool
-
-    def write(self, text: str) -> None:
-        """Show the next piece of the answer."""
-
-    def pause(self) -> None:
-        """End the line or block, because something else is to be shown."""
-
-
-def answer_writer(stream: TextIO) -> AnswerWriter:
+def answer_writer(stream: TextIO) -> TextWriter:
     """Return what shows an answer on this stream: Markdown on a terminal, else the plain text."""
     return MarkdownWriter(stream) if is_interactive(stream) else TextWriter(stream)
 
 
 class TextWriter:
-    """Writes an answer as it is, into a file, a pipe, or on a terminal that cannot redraw."""
+    """Writes a streamed answer as it is; `is_empty` until something visible has come."""
 
     def __init__(self, stream: TextIO) -> None:
         self.is_empty = True
@@ -148,7 +136,7 @@ class TextWriter:
         self._print(sanitize(text))
 
     def pause(self) -> None:
-        """End the line."""
+        """End the line, because something else is to be shown."""
         if self._last not in ("", "\n"):
             self._print("\n")
 
@@ -158,11 +146,11 @@ class TextWriter:
         self._stream.flush()
 
 
-class MarkdownWriter:
-    """Renders an answer as Markdown on a terminal."""
+class MarkdownWriter(TextWriter):
+    """Renders a streamed answer as Markdown on a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
-        self.is_empty = True
+        super().__init__(stream)
         self._area = LiveArea(stream)
         self._unfinished = ""
 

@@ -7,10 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.agents import download_bar, fetch_model, warn_of_broken_sets
-from azent.cli.console import error_boundary, print_json, print_notice, print_table, print_text
-from azent.cli.options import reject_unused
+from azent.cli import agents, console, options
 from azent.errors import AzentError, ModelUnreachable
 from azent.wording import size_of
 
@@ -18,42 +15,41 @@ app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_mark
 
 
 @app.command("list", short_help="List models, and the set that suits each.")
-@error_boundary
+@console.error_boundary
 def list_models(
     host: options.Host = None,
     as_json: options.AsJson = False,
 ) -> None:
     """List models: size, context, native tools or not, and the prompt set that suits each."""
     rows = [*_of_server(host), *_embedded()]
-    warn_of_broken_sets(row["name"].removeprefix("gguf:") for row in rows)
+    agents.warn_of_broken_sets(row["name"].removeprefix("gguf:") for row in rows)
     if as_json:
-        print_json(rows, indent=2)
+        console.print_json(rows, indent=2)
         return
     headings = ("model", "size", "context", "native tools", "prompt set", "where")
-    print_table(headings, [_cells(row) for row in rows])
-    print_notice(_encoder_line(host))
+    console.print_table(headings, [_cells(row) for row in rows])
 
 
 @app.command("pull", short_help="Fetch a model.")
-@error_boundary
+@console.error_boundary
 def pull_model(
     name: Annotated[str, typer.Argument(help="A model of Ollama's library, or gguf:NAME.")],
     host: options.Host = None,
 ) -> None:
     """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
     if name.startswith("gguf:"):
-        reject_unused({"host": host}, "an Ollama server to ask", "name a model of Ollama's")
+        options.reject_unused({"host": host}, "an Ollama server to ask", "name a model of Ollama's")
         from azent.models.fetch import known
 
-        print_text(str(fetch_model(known(name.removeprefix("gguf:")))))
+        console.print_text(str(agents.fetch_model(known(name.removeprefix("gguf:")))))
         return
     from azent.models.catalogue import pull
 
-    with download_bar() as progress:
+    with agents.download_bar() as progress:
         task = progress.add_task("pulling", total=None)
         for step in pull(name, host):
             progress.update(task, completed=step.done, total=step.total or None)
-    print_notice(f"{name} is there")
+    console.print_notice(f"{name} is there")
 
 
 def _encoder_line(host: str | None) -> str:
@@ -83,7 +79,7 @@ def _of_server(host: str | None) -> list[dict[str, Any]]:
     try:
         models = installed(host)
     except ModelUnreachable as error:
-        print_notice(f"azent: {error}", error.hint)
+        console.print_notice(f"azent: {error}", error.hint)
         return []
     return [
         {

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent import settings
-from azent.cli import options
-from azent.cli.agents import functions_from, model_from, plain_values, prompts_from, settings_from
-from azent.cli.console import (
-    error_boundary,
-    print_json,
-    print_notice,
-    print_text,
-    print_wrapped,
-)
+from azent.cli import agents, console, options
 from azent.errors import PromptError, UsageError
 from azent.wording import counted
 
@@ -37,7 +29,7 @@ MOVES = ("decide", "answer")
 
 
 @app.command("list", short_help="List sets, and where they stand.")
-@error_boundary
+@console.error_boundary
 def list_sets(
     model: Annotated[
         str | None,
@@ -55,21 +47,23 @@ def list_sets(
             {"name": name, "folder": str(folder), "taken": folder == taken, **about}
             for name, (folder, about) in found.items()
         ]
-        print_json(rows)
+        console.print_json(rows)
         return
     width = max(map(len, found))
     for name, (folder, about) in found.items():
         mark = "*" if folder == taken else " "
         text = f"broken: {about['broken']}" if "broken" in about else about.get("description", "")
-        print_wrapped(f"{name:{width}}  {text}  [{folder}]", first=f"{mark} ", indent=" " * 4)
+        console.print_wrapped(
+            f"{name:{width}}  {text}  [{folder}]", first=f"{mark} ", indent=" " * 4
+        )
 
 
 @app.command("show", short_help="Print a set's settings and texts.")
-@error_boundary
+@console.error_boundary
 def show_set(name: Name = "default") -> None:
     """Print the settings and texts of a set, each under the name of its file."""
     for file, text in _files(name).items():
-        print_text(f"--- {file}\n{text.rstrip()}\n")
+        console.print_text(f"--- {file}\n{text.rstrip()}\n")
 
 
 @app.command(
@@ -77,7 +71,7 @@ def show_set(name: Name = "default") -> None:
     short_help="Copy a set, to be edited.",
     epilog="Example: azent prompts new mine, then edit prompts/mine/system.txt",
 )
-@error_boundary
+@console.error_boundary
 def new_set(
     name: Annotated[str, typer.Argument(help="The name of the new set.")],
     source: Annotated[str, typer.Option("--from", help="The set to begin with.")] = "default",
@@ -96,11 +90,11 @@ def new_set(
     folder.mkdir(parents=True)
     for file in files:
         shutil.copyfile(file, folder / file.name)
-    print_text(str(folder))
+    console.print_text(str(folder))
 
 
 @app.command("check", short_help="Check sets, by file and line.")
-@error_boundary
+@console.error_boundary
 def check_sets(
     names: Annotated[list[str] | None, typer.Argument(help="Sets; all of them if none.")] = None,
 ) -> None:
@@ -110,8 +104,8 @@ def check_sets(
     wanted: Sequence[str | Path] = names or list(prompt.folders().values())
     errors = [error for error in map(find_error, wanted) if error]
     for error in errors:
-        print_notice(f"azent: {error}", error.hint)
-    print_text(f"{counted(len(wanted), 'set')}, {len(errors)} broken")
+        console.print_notice(f"azent: {error}", error.hint)
+    console.print_text(f"{counted(len(wanted), 'set')}, {len(errors)} broken")
     if errors:
         raise typer.Exit(PromptError.exit_code)
 
@@ -121,7 +115,7 @@ def check_sets(
     short_help="Show in what two sets differ.",
     epilog="Example: azent prompts diff default mine",
 )
-@error_boundary
+@console.error_boundary
 def diff_sets(first: Name, second: Name) -> None:
     """Show in what two sets differ; nothing where they do not."""
     one, other = (
@@ -133,7 +127,7 @@ def diff_sets(first: Name, second: Name) -> None:
         for line in difflib.unified_diff(
             one.get(file, []), other.get(file, []), *names, lineterm=""
         ):
-            print_text(line)
+            console.print_text(line)
 
 
 def find_error(wanted: str | Path) -> PromptError | None:
@@ -174,7 +168,7 @@ def _files(name: str) -> dict[Path, str]:
     short_help="Print what a model would get.",
     epilog='Example: azent prompts render "What is 2 + 3?" -p default',
 )
-@error_boundary
+@console.error_boundary
 def render(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question.")] = "What is (2 + 3) * 4?",
@@ -195,27 +189,27 @@ def render(
 
     if move not in MOVES:
         raise UsageError(f"--move is {move!r}", f"Say {' or '.join(MOVES)}.")
-    given = plain_values(settings_from(context.params))
+    given = agents.plain_values(agents.settings_from(context.params))
     terms = _terms(given)
     messages, schema = _request(question, terms, move)
     tokens = _count_tokens(messages, schema, given) if exact else estimate(messages)
     if as_json:
         size = {"tokens": tokens, "exact": exact}
-        print_json({"messages": messages, "format": schema, **size})
+        console.print_json({"messages": messages, "format": schema, **size})
         return
     for message in messages:
-        print_text(f"--- {message['role']}\n{message['content']}")
+        console.print_text(f"--- {message['role']}\n{message['content']}")
     held = ", the reply is held to a schema" if schema else ""
     how = "counted" if exact else "estimated"
-    print_notice(f"{tokens} tokens ({how}){held}, set {terms.prompts.name}")
+    console.print_notice(f"{tokens} tokens ({how}){held}, set {terms.prompts.name}")
 
 
 def _terms(given: dict[str, Any]) -> Terms:
     from azent.request import Terms
     from azent.tools import choice_among, specs_of
 
-    specs = specs_of(functions_from(given["tools"]))
-    prompt_set: PromptSet = prompts_from(given["prompts"], given["model"] or "")
+    specs = specs_of(agents.functions_from(given["tools"]))
+    prompt_set: PromptSet = agents.prompts_from(given["prompts"], given["model"] or "")
     return Terms(specs, prompt_set, given["system"], choice_among(given["choice"], specs))
 
 
@@ -237,5 +231,5 @@ def _count_tokens(messages: Sequence[dict[str, Any]], schema: Any, given: dict[s
     from azent.messages import End, Request
 
     request = Request(tuple(messages), schema, options={"num_predict": 1})
-    pieces = model_from(given, quiet=False).stream(request)
+    pieces = agents.model_from(given, quiet=False).stream(request)
     return sum(piece.usage.prompt_tokens for piece in pieces if isinstance(piece, End))

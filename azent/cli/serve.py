@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.agents import (
-    functions_from,
-    model_from,
-    plain_values,
-    prompts_from,
-    require_extra,
-    settings_from,
-)
-from azent.cli.console import error_boundary, output_stream, print_notice
-from azent.cli.options import reject_unused
+from azent.cli import agents, console, options
 from azent.errors import SettingsError, UsageError
 from azent.wording import reason_of
 
@@ -40,7 +30,7 @@ EXAMPLES = {
 }
 
 
-@error_boundary
+@console.error_boundary
 def serve(
     models: Annotated[
         list[str] | None,
@@ -62,10 +52,10 @@ def serve(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each request.")] = False,
 ) -> None:
     """Serve models to clients of OpenAI's and Ollama's protocols, with tools for all of them."""
-    require_extra("serve", "starlette", "uvicorn")
+    agents.require_extra("serve", "starlette", "uvicorn")
     from azent.serve import Options, listen, run
 
-    given = plain_values(settings_from({"num_ctx": num_ctx, "prompts": prompts}))
+    given = agents.plain_values(agents.settings_from({"num_ctx": num_ctx, "prompts": prompts}))
     opened = _open_models(models or [given["model"]], given)
     serving = Options(
         host=host,
@@ -83,23 +73,23 @@ def serve(
     with listen(serving) as listener:
         port = listener.getsockname()[1]
         announce(", ".join(opened), "", serving, port)
-        print_notice(f"  OpenAI's clients: base_url {_url(serving, port)}/v1")
+        console.print_notice(f"  OpenAI's clients: base_url {_url(serving, port)}/v1")
         warn_if_open(serving)
         run(opened, serving, listener)
 
 
 def _open_models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> dict[str, Model]:
     """Open models by their names; a broken prompt set of one is an error before it is served."""
-    models = [model_from({**given, "model": address}, quiet=False) for address in addresses]
+    models = [agents.model_from({**given, "model": address}, quiet=False) for address in addresses]
     named = {model.name: model for model in models}
     if len(named) < len(models):
         raise UsageError("two models bear one name", "Name each --model once.")
     for name in named:
-        prompts_from(given["prompts"], name)
+        agents.prompts_from(given["prompts"], name)
     return named
 
 
-@error_boundary
+@console.error_boundary
 def mcp(
     tools: options.ToolSources = None,
     port: Annotated[
@@ -115,18 +105,18 @@ def mcp(
     yes: options.Yes = False,
 ) -> None:
     """Serve functions to clients of MCP, over standard input and output or over HTTP."""
-    require_extra("mcp", "mcp")
+    agents.require_extra("mcp", "mcp")
     from azent.mcp import http_app, serve_stdio
     from azent.toolbox import Toolbox
 
-    toolbox = Toolbox(functions_from(tools))
+    toolbox = Toolbox(agents.functions_from(tools))
     names = ", ".join(toolbox.specs)
     if port is None:
         for_http: dict[str, Any] = {"host": host, "token_file": token_file}
         for_http |= {"allow_host": allow_host or None, "allow_origin": allow_origin or None}
-        reject_unused(for_http, "HTTP", "serve over it: --port 8000")
-        print_notice(f"serving {names} over standard input and output")
-        serve_stdio(toolbox, allow_all=yes, output=output_stream().buffer)
+        options.reject_unused(for_http, "HTTP", "serve over it: --port 8000")
+        console.print_notice(f"serving {names} over standard input and output")
+        serve_stdio(toolbox, allow_all=yes, output=console.output_stream().buffer)
         return
     from azent.serve import Guard, Options, listen, run_app
 
@@ -159,19 +149,19 @@ def read_token(file: Path | None) -> str | None:
     return token
 
 
-def announce(served: str, path: str, options: Options, port: int) -> None:
+def announce(served: str, path: str, serving: Options, port: int) -> None:
     """Say what is served, and where."""
-    print_notice(f"serving {served} at {_url(options, port)}{path} (Ctrl-C ends it)")
+    console.print_notice(f"serving {served} at {_url(serving, port)}{path} (Ctrl-C ends it)")
 
 
-def _url(options: Options, port: int) -> str:
-    host = f"[{options.host}]" if ":" in options.host else options.host
+def _url(serving: Options, port: int) -> str:
+    host = f"[{serving.host}]" if ":" in serving.host else serving.host
     return f"http://{host}:{port}"
 
 
-def warn_if_open(options: Options) -> None:
+def warn_if_open(serving: Options) -> None:
     """Warn where clients on other machines need no token."""
-    if not options.is_local and options.token is None:
-        print_notice(
+    if not serving.is_local and serving.token is None:
+        console.print_notice(
             "! anyone who reaches this address may ask; --token-file keeps it to those you know"
         )

@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.console import (
-    error_boundary,
-    print_json,
-    print_notice,
-    print_text,
-    print_wrapped,
-    sanitize,
-)
+from azent.cli import console, options
 from azent.errors import SessionError, UsageError
 from azent.log import turn_of
 from azent.log import turns as all_turns
@@ -53,26 +45,28 @@ Name = Annotated[str, typer.Argument(help="The conversation's name.")]
 
 
 @app.command("list", short_help="List the conversations.")
-@error_boundary
+@console.error_boundary
 def list_sessions(store: options.StoreFile = None, as_json: options.AsJson = False) -> None:
     """List the conversations, the one that was last used first."""
     listed = open_store(store).sessions()
     if as_json:
         fields = ("name", "created", "updated", "turns", "question")
-        print_json([{name: getattr(each, name) for name in fields} for each in listed])
+        console.print_json([{name: getattr(each, name) for name in fields} for each in listed])
         return
     if not listed:
-        print_notice("no conversation is kept yet", 'Keep one: azent ask --session NAME "..."')
+        console.print_notice(
+            "no conversation is kept yet", 'Keep one: azent ask --session NAME "..."'
+        )
     width = max((len(each.name) for each in listed), default=0)
     for each in listed:
         used = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
         question = " ".join(each.question.split())[:QUESTION_WIDTH]
         turns = counted(each.turns, "turn")
-        print_wrapped(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
+        console.print_wrapped(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
 
 
 @app.command("show", short_help="Show a conversation.")
-@error_boundary
+@console.error_boundary
 def show_session(
     name: Name, store: options.StoreFile = None, as_json: options.AsJson = False
 ) -> None:
@@ -81,11 +75,11 @@ def show_session(
 
     log = open_store(store).log(name)
     if as_json:
-        print_json(chat_of(log))
+        console.print_json(chat_of(log))
         return
     for message in log:
         for line in _message_lines(message):
-            print_text(line)
+            console.print_text(line)
 
 
 def _message_lines(message: Message) -> Iterator[str]:
@@ -105,7 +99,7 @@ def _message_lines(message: Message) -> Iterator[str]:
 
 
 @app.command("branch", short_help="Begin one with the turns of another.")
-@error_boundary
+@console.error_boundary
 def branch_session(
     name: Name,
     new: Annotated[str, typer.Argument(help="The name of the new one.")],
@@ -116,11 +110,11 @@ def branch_session(
 ) -> None:
     """Begin a new conversation with the turns of another."""
     open_store(store).branch(name, new, turns)
-    print_notice(f"go on with it: azent ask --session {new} ...")
+    console.print_notice(f"go on with it: azent ask --session {new} ...")
 
 
 @app.command("undo", short_help="Take back the last turn, or more.")
-@error_boundary
+@console.error_boundary
 def undo_session(
     name: Name,
     turns: Annotated[int, typer.Option(min=1, help="How many turns to take back.")] = 1,
@@ -128,21 +122,21 @@ def undo_session(
 ) -> None:
     """Take back the last turn of a conversation, or more of them."""
     left = len(all_turns(open_store(store).undo(name, turns)))
-    print_notice(f"{counted(left, 'turn')} left")
+    console.print_notice(f"{counted(left, 'turn')} left")
 
 
 @app.command("export", short_help="Print a conversation as JSON lines.")
-@error_boundary
+@console.error_boundary
 def export_session(name: Name, store: options.StoreFile = None) -> None:
     """Print a conversation as JSON lines, one for each message, with nothing left out."""
     from azent.messages import to_json
 
     for message in open_store(store).log(name):
-        print_json(to_json(message))
+        console.print_json(to_json(message))
 
 
 @app.command("delete", short_help="Delete conversations.")
-@error_boundary
+@console.error_boundary
 def delete_sessions(
     names: Annotated[list[str], typer.Argument(help="The conversations' names.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -151,10 +145,10 @@ def delete_sessions(
     """Delete conversations."""
     kept = open_store(store)
     for name in names:
-        question = sanitize(f"Delete {name}?")
+        question = console.sanitize(f"Delete {name}?")
         if yes or not sys.stdin.isatty() or typer.confirm(question, err=True):
             kept.delete(name)
-            print_notice(f"deleted {name}")
+            console.print_notice(f"deleted {name}")
 
 
 # ---- for `ask` and `chat` ------------------------------------------------------------------------
@@ -179,7 +173,7 @@ def open_session(name: str | None, last: bool, file: Path | None) -> Session | N
         if not listed:
             raise UsageError("there is no conversation to go on with", "Begin one: --session NAME")
         name = listed[0].name
-        print_notice(f"going on with the conversation {name}")
+        console.print_notice(f"going on with the conversation {name}")
     return Session(name, store)
 
 

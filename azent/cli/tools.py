@@ -7,14 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.console import (
-    error_boundary,
-    print_json,
-    print_notice,
-    print_text,
-    print_wrapped,
-)
+from azent.cli import console, options
 from azent.errors import SchemaError, UsageError
 from azent.wording import reason_of
 
@@ -28,17 +21,17 @@ FAILED = 1  # exit code of `check` where it finds an error, and of a call that f
 
 
 @app.command("list", short_help="List the functions of a file.")
-@error_boundary
+@console.error_boundary
 def list_tools(source: Source, as_json: options.AsJson = False) -> None:
     """List the functions of a file, each with the first line that a model reads of it."""
     from azent.cli.display import tool_lines
 
     box = _toolbox(source)
     if as_json:
-        print_json([spec["name"] for spec in box.specs.values()])
+        console.print_json([spec["name"] for spec in box.specs.values()])
         return
     for line in tool_lines(box.specs.values()):
-        print_wrapped(line)
+        console.print_wrapped(line)
 
 
 @app.command(
@@ -46,7 +39,7 @@ def list_tools(source: Source, as_json: options.AsJson = False) -> None:
     short_help="Show what a model is shown.",
     epilog="Example: azent tools show examples/currency.py --as python",
 )
-@error_boundary
+@console.error_boundary
 def show_tools(
     source: Source,
     style: Annotated[
@@ -58,11 +51,11 @@ def show_tools(
 
     if style not in ("json", "typescript", "python"):
         raise UsageError(f"there is no style {style!r}", "Styles: json, typescript, python.")
-    print_text(render(_toolbox(source).specs, style))  # type: ignore[arg-type]  # checked above
+    console.print_text(render(_toolbox(source).specs, style))  # type: ignore[arg-type]  # checked above
 
 
 @app.command("check", short_help="Find what models will misread.")
-@error_boundary
+@console.error_boundary
 def check_tools(
     source: Source,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
@@ -75,12 +68,12 @@ def check_tools(
 
     findings = lint(_toolbox(source).specs)
     if as_json:
-        print_json([asdict(finding) for finding in findings], indent=2)
+        console.print_json([asdict(finding) for finding in findings], indent=2)
     else:
         for found in findings:
             where = f"{found.tool}.{found.parameter}" if found.parameter else found.tool
-            print_wrapped(f"{found.severity}: {where}: {found.message} [{found.rule}]")
-        print_notice("" if findings else "nothing to mend")
+            console.print_wrapped(f"{found.severity}: {where}: {found.message} [{found.rule}]")
+        console.print_notice("" if findings else "nothing to mend")
     if any(strict or found.severity == "error" for found in findings):
         raise typer.Exit(FAILED)
 
@@ -90,7 +83,7 @@ def check_tools(
     short_help="Run one function with JSON input.",
     epilog="""Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'""",
 )
-@error_boundary
+@console.error_boundary
 def call_tool(
     source: Source,
     name: Annotated[str, typer.Argument(help="The function.")],
@@ -106,9 +99,11 @@ def call_tool(
     (result,) = box.run([Call(name, _json_object(tool_input))])
     if as_json:
         problem = result.problem.kind if result.problem else None
-        print_json({"ok": result.ok, "text": result.text, "problem": problem})
+        console.print_json({"ok": result.ok, "text": result.text, "problem": problem})
     else:
-        print_text(result.text) if result.ok else print_notice(f"azent: {result.text}")
+        console.print_text(result.text) if result.ok else console.print_notice(
+            f"azent: {result.text}"
+        )
     if not result.ok:
         raise typer.Exit(FAILED)
 

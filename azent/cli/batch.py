@@ -12,6 +12,7 @@ import typer
 
 from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines, duration
+from azent.cli.options import option
 from azent.errors import ModelUnreachable, UsageError
 from azent.wording import counted
 
@@ -39,20 +40,17 @@ EXAMPLES = {
 def batch(
     context: typer.Context,
     questions: Annotated[Path, typer.Argument(help='The questions: {"id", "question"} a line.')],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the answers.")],
+    output: Annotated[Path, option("FILE", "The file for the answers.", "--output", "-o")],
     models: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model", "-m", help="The model; several, one for each server.", metavar="MODEL"
-        ),
+        option("MODEL", "The model; several, one for each server.", "--model", "-m"),
     ] = None,
     hosts: Annotated[
         list[str] | None,
-        typer.Option("--host", help="An Ollama server that has the model. Repeatable."),
+        option("HOST", "An Ollama server that has the model. Repeatable.", "--host"),
     ] = None,
     dask: Annotated[
-        str | None,
-        typer.Option(help="A Dask scheduler, whose workers ask models beside them."),
+        str | None, option("ADDRESS", "A Dask scheduler, whose workers ask models beside them.")
     ] = None,
     tools: options.ToolSources = None,
     prompts: options.Prompts = None,
@@ -62,10 +60,10 @@ def batch(
     timeout: options.Timeout = None,
     num_ctx: options.NumCtx = None,
     parallel: Annotated[
-        int | None, typer.Option(min=1, help="Questions at once to a server; else found out.")
+        int | None, option("NUMBER", "Questions at once to a server; else found out.", min=1)
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait when all servers have gone.")
+        float, option("SECONDS", "Seconds to wait when all servers have gone.", min=0)
     ] = 60.0,
     no_tools: options.NoTools = False,
     yes: options.Yes = False,

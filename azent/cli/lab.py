@@ -16,6 +16,7 @@ import typer
 
 from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines, duration
+from azent.cli.options import option
 from azent.errors import ModelError, UsageError
 from azent.wording import counted, reason_of
 
@@ -37,49 +38,47 @@ EXAMPLES = {
   azent tune qwen2.5-coder:1.5b --cases cases.jsonl -p default -p small
 """,
 }
+FOR_ASKING = ("models", "prompt_sets", "native", "tools", "sample", "reply_cache", "num_ctx")
 TOO_LOW = 1  # exit code where a mean is under --fail-under
 PRINT_SECONDS = 60.0  # between two lines of progress in a pipe
 PROMPTS = Path("prompts")
 SAMPLE = 25
 BUDGET = 600  # as in `azent.tune`, which is too slow to import for --help; a test compares them
 MAX_SHOWN = 5  # of the prompt sets that were tried
-Models = Annotated[
-    list[str] | None,
-    typer.Option("--model", "-m", help="A model. Repeatable.", metavar="MODEL"),
-]
-Native = Annotated[
-    bool, typer.Option("--native", help="Compare with the server's own tool calling.")
-]
 
 
 @console.error_boundary
 def evaluate(
+    context: typer.Context,
     cases: Annotated[
         list[str] | None,
         typer.Argument(help="Files of cases, files of BFCL's, bfcl, or bfcl:CATEGORY."),
     ] = None,
-    models: Models = None,
-    prompt_sets: Annotated[
-        list[str] | None,
-        typer.Option("--prompts", "-p", help="A prompt set. Repeatable.", metavar="SET"),
+    models: Annotated[
+        list[str] | None, option("MODEL", "A model. Repeatable.", "--model", "-m")
     ] = None,
-    native: Native = False,
+    prompt_sets: Annotated[
+        list[str] | None, option("SET", "A prompt set. Repeatable.", "--prompts", "-p")
+    ] = None,
+    native: Annotated[
+        bool, typer.Option("--native", help="Compare with the server's own tool calling.")
+    ] = False,
     tools: options.ToolSources = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Keep each outcome here; go on where it was left."),
+        option("FILE", "Keep each outcome here; go on where it was left.", "--output", "-o"),
     ] = None,
     sample: options.Sample = None,
     jobs: options.Jobs = 1,
     part: Annotated[
-        str, typer.Option(help="dev, final (those set aside), or all of the cases.")
+        str, option("PART", "dev, final (those set aside), or all of the cases.")
     ] = "all",
     against: Annotated[
-        Path | None, typer.Option(help="Compare with the outcomes of another run.")
+        Path | None, option("FILE", "Compare with the outcomes of another run.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page with charts.")] = None,
+    html: Annotated[Path | None, option("FILE", "Write a page with charts.")] = None,
     fail_under: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Fail if any mean is lower, for CI.")
+        float | None, option("SHARE", "Fail if any mean is lower, for CI.", min=0, max=1)
     ] = None,
     reply_cache: options.Cache = None,
     num_ctx: options.NumCtx = None,
@@ -90,13 +89,7 @@ def evaluate(
 
     other_run = "Name a file that `azent eval -o` wrote."
     before = evaluation.rows(_read_outcomes(against, other_run)) if against else []
-    asking: dict[str, Any] = {
-        "models": models,
-        "prompt_sets": prompt_sets,
-        "native": native,
-        "tools": tools,
-    }
-    asking |= {"sample": sample, "reply_cache": reply_cache, "num_ctx": num_ctx}
+    asking = {name: context.params[name] for name in FOR_ASKING}
     if cases:
         functions = agents.functions_from(tools, none=not tools)
         chosen = evaluation.cases_from(cases, functions, part=part, sample=sample)
@@ -212,33 +205,33 @@ def tune(
     model: Annotated[str, typer.Argument(help="The model, such as qwen2.5-coder:0.5b.")],
     cases: Annotated[
         list[str],
-        typer.Option(help="A file of cases, of BFCL's, bfcl, or bfcl:CATEGORY. Repeatable."),
+        option("SOURCE", "A file of cases, of BFCL's, bfcl, or bfcl:CATEGORY. Repeatable."),
     ],
     tools: options.ToolSources = None,
     prompt_sets: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "SET",
+            "Begin with this prompt set, the first to be beaten. Repeatable.",
             "--prompts",
             "-p",
-            help="Begin with this prompt set, the first to be beaten. Repeatable.",
-            metavar="SET",
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="The new set's name; else tuned-, and the model's.")
+        str | None, option("NAME", "The new set's name; else tuned-, and the model's.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a set of this name.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Keep each outcome here; else in tune-MODEL.jsonl."),
+        option("FILE", "Keep each outcome here; else in tune-MODEL.jsonl.", "--output", "-o"),
     ] = None,
     budget: Annotated[
-        int, typer.Option(min=1, help="How often a set may be asked a case in the search.")
+        int, option("NUMBER", "How often a set may be asked a case in the search.", min=1)
     ] = BUDGET,
     sample: Annotated[
-        int, typer.Option(min=1, help="At most so many cases of each category, in each half.")
+        int, option("NUMBER", "At most so many cases of each category, in each half.", min=1)
     ] = SAMPLE,
-    seed: Annotated[int, typer.Option(min=0, help="What chance is drawn from.")] = 0,
+    seed: Annotated[int, option("NUMBER", "What chance is drawn from.", min=0)] = 0,
     jobs: options.Jobs = 1,
     reply_cache: options.Cache = None,
     num_ctx: options.NumCtx = None,

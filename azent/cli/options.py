@@ -11,62 +11,51 @@ import typer
 from azent.errors import UsageError
 
 Texts = list[str] | None
+
+
+def option(metavar: str, help: str, *names: str, **settings: Any) -> Any:
+    """Describe an option that takes a value, which its help calls `metavar`."""
+    return typer.Option(*names, help=help, metavar=metavar, **settings)
+
+
 ToolSources = Annotated[
-    Texts,
-    typer.Option(
-        "--tools", "-t", help="A file, a module, or file.py:function. Repeatable.", metavar="SOURCE"
-    ),
+    Texts, option("SOURCE", "A file, a module, or file.py:function. Repeatable.", "--tools", "-t")
 ]
 Model = Annotated[
     str | None,
-    typer.Option(
-        "--model", "-m", help="A model of Ollama's, gguf:FILE, or openai:URL#NAME.", metavar="MODEL"
-    ),
+    option("MODEL", "A model of Ollama's, gguf:FILE, or openai:URL#NAME.", "--model", "-m"),
 ]
 Profile = Annotated[
-    Texts,
-    typer.Option(help="Models of your profiles, by tag or KEY=VALUE. Repeatable.", metavar="TAG"),
+    Texts, option("TAG", "Models of your profiles, by tag or KEY=VALUE. Repeatable.")
 ]
 Session = Annotated[
-    str | None,
-    typer.Option(
-        "--session", "-s", help="Keep the conversation by this name, or go on.", metavar="NAME"
-    ),
+    str | None, option("NAME", "Keep the conversation by this name, or go on.", "--session", "-s")
 ]
 Last = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the last conversation.")]
 StoreFile = Annotated[
     Path | None,
-    typer.Option("--store", help="The file of conversations.", show_default="the user's own"),
+    option("FILE", "The file of conversations.", "--store", show_default="the user's own"),
 ]
 Prompts = Annotated[
-    str | None,
-    typer.Option("--prompts", "-p", help="A prompt set, by name or folder.", metavar="SET"),
+    str | None, option("SET", "A prompt set, by name or folder.", "--prompts", "-p")
 ]
-System = Annotated[str | None, typer.Option(help="System text, put before azent's own.")]
-Choice = Annotated[
-    str | None, typer.Option(help="auto, none, required, or a tool's name.", metavar="CHOICE")
-]
-Rounds = Annotated[int | None, typer.Option(min=1, help="The most rounds of calls.")]
+System = Annotated[str | None, option("TEXT", "System text, put before azent's own.")]
+Choice = Annotated[str | None, option("CHOICE", "auto, none, required, or a tool's name.")]
+Rounds = Annotated[int | None, option("NUMBER", "The most rounds of calls.", min=1)]
 Timeout = Annotated[
-    float | None, typer.Option(min=0.1, help="The most seconds for all of an answer.")
+    float | None, option("SECONDS", "The most seconds for all of an answer.", min=0.1)
 ]
-NumCtx = Annotated[int | None, typer.Option(min=256, help="The context, in tokens.")]
-Sample = Annotated[int | None, typer.Option(min=1, help="At most so many cases of each category.")]
+NumCtx = Annotated[int | None, option("TOKENS", "The context, in tokens.", min=256)]
+Sample = Annotated[int | None, option("NUMBER", "At most so many cases of each category.", min=1)]
 Jobs = Annotated[
-    int, typer.Option(min=1, help="Ask so many cases side by side, where the server can.")
+    int, option("NUMBER", "Ask so many cases side by side, where the server can.", min=1)
 ]
 Cache = Annotated[
-    str | None,
-    typer.Option("--cache", help="Keep replies in this file, and reuse them.", metavar="FILE"),
+    str | None, option("FILE", "Keep replies in this file, and reuse them.", "--cache")
 ]
-Replay = Annotated[
-    str | None, typer.Option(help="Take replies from this file; ask no model.", metavar="FILE")
-]
+Replay = Annotated[str | None, option("FILE", "Take replies from this file; ask no model.")]
 Mcp = Annotated[
-    Texts,
-    typer.Option(
-        "--mcp", help="An MCP server: its command or URL, or name=it. Repeatable.", metavar="SERVER"
-    ),
+    Texts, option("SERVER", "An MCP server: its command or URL, or name=it. Repeatable.", "--mcp")
 ]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Believe MCP servers on which tools change nothing.")
@@ -77,18 +66,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer onl
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
 ShowPrompt = Annotated[bool, typer.Option("--show-prompt", help="Show what the model is sent.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Host = Annotated[
-    str | None,
-    typer.Option(help="The server; else OLLAMA_HOST, else this machine.", metavar="HOST"),
-]
-Port = typer.Option(min=0, max=65535, help="The port to listen on.")
-TokenFile = Annotated[
-    Path | None, typer.Option(help="A file with the token that clients must send.")
-]
-AllowHost = Annotated[Texts, typer.Option(help="A further name of this server. Repeatable.")]
-AllowOrigin = Annotated[
-    Texts, typer.Option(help="Web pages that may ask, by origin. Repeatable.", metavar="ORIGIN")
-]
+Host = Annotated[str | None, option("HOST", "The server; else OLLAMA_HOST, else this machine.")]
+TokenFile = Annotated[Path | None, option("FILE", "A file with the token that clients must send.")]
+AllowHost = Annotated[Texts, option("NAME", "A further name of this server. Repeatable.")]
+AllowOrigin = Annotated[Texts, option("ORIGIN", "Web pages that may ask, by origin. Repeatable.")]
 
 # ---- conflicts -----------------------------------------------------------------------------------
 
@@ -141,7 +122,7 @@ def reject_unused(given: Mapping[str, Any], without: str, hint: str) -> None:
     `given` has values by the names of parameters; None, False and empty lists were not given.
     """
     for name, value in given.items():
-        if value is not None and value is not False and value != []:
+        if value is not None and value is not False and value not in ([], ()):
             message = f"{option_name(name)} is of no use without {without}"
             raise UsageError(message, f"Leave {option_name(name)} out, or {hint}.")
 

@@ -12,6 +12,7 @@ import typer
 
 from azent import settings
 from azent.cli import agents, console, options
+from azent.cli.options import option
 from azent.errors import PromptError, UsageError
 from azent.wording import counted
 
@@ -32,8 +33,7 @@ MOVES = ("decide", "answer")
 @console.error_boundary
 def list_sets(
     model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="Mark the set that this model gets.", metavar="MODEL"),
+        str | None, option("MODEL", "Mark the set that this model gets.", "--model", "-m")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -74,7 +74,7 @@ def show_set(name: Name = "default") -> None:
 @console.error_boundary
 def new_set(
     name: Annotated[str, typer.Argument(help="The name of the new set.")],
-    source: Annotated[str, typer.Option("--from", help="The set to begin with.")] = "default",
+    source: Annotated[str, option("SET", "The set to begin with.", "--from")] = "default",
     user: Annotated[
         bool, typer.Option("--user", help="Put it into the user's folder, not into ./prompts.")
     ] = False,
@@ -175,12 +175,11 @@ def render(
     prompts: options.Prompts = None,
     tools: options.ToolSources = None,
     model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="The model that would be asked.", metavar="MODEL"),
+        str | None, option("MODEL", "The model that would be asked.", "--model", "-m")
     ] = None,
     system: options.System = None,
     choice: options.Choice = None,
-    move: Annotated[str, typer.Option(help="decide (the first request), or answer.")] = "decide",
+    move: Annotated[str, option("MOVE", "decide (the first request), or answer.")] = "decide",
     exact: Annotated[bool, typer.Option("--exact", help="Let the server count tokens.")] = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent.cli import agents, console, options
+from azent.cli.options import option
 from azent.errors import SettingsError, UsageError
 from azent.wording import reason_of
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from azent.serve import Options
 
 LOOPBACK = "127.0.0.1"
+FOR_HTTP = ("host", "token_file", "allow_host", "allow_origin")
 EXAMPLES = {
     "serve": """Examples:
   azent serve --model qwen2.5-coder:1.5b --port 11435
@@ -33,20 +35,19 @@ EXAMPLES = {
 @console.error_boundary
 def serve(
     models: Annotated[
-        list[str] | None,
-        typer.Option("--model", "-m", help="A model to serve. Repeatable.", metavar="MODEL"),
+        list[str] | None, option("MODEL", "A model to serve. Repeatable.", "--model", "-m")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on.")] = 11435,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
+    port: Annotated[int, option("PORT", "The port to listen on.", min=0, max=65535)] = 11435,
+    host: Annotated[str, option("HOST", "The address to listen on.")] = LOOPBACK,
     token_file: options.TokenFile = None,
     allow_host: options.AllowHost = None,
     allow_origin: options.AllowOrigin = None,
     prompts: options.Prompts = None,
-    parallel: Annotated[int, typer.Option(min=1, help="The most requests at work at once.")] = 32,
-    queue: Annotated[int, typer.Option(min=0, help="The most requests that wait.")] = 256,
-    max_megabytes: Annotated[int, typer.Option(min=1, help="The most of one request.")] = 32,
+    parallel: Annotated[int, option("NUMBER", "The most requests at work at once.", min=1)] = 32,
+    queue: Annotated[int, option("NUMBER", "The most requests that wait.", min=0)] = 256,
+    max_megabytes: Annotated[int, option("NUMBER", "The most of one request.", min=1)] = 32,
     timeout: Annotated[
-        float | None, typer.Option(min=0.1, help="The most seconds for a reply with tools.")
+        float | None, option("SECONDS", "The most seconds for a reply with tools.", min=0.1)
     ] = None,
     num_ctx: options.NumCtx = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each request.")] = False,
@@ -91,13 +92,14 @@ def _open_models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> d
 
 @console.error_boundary
 def mcp(
+    context: typer.Context,
     tools: options.ToolSources = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Serve over HTTP on this port, not over stdin."),
+        option("PORT", "Serve over HTTP on this port, not over stdin.", min=0, max=65535),
     ] = None,
     host: Annotated[
-        str | None, typer.Option(help="The address to listen on.", show_default=LOOPBACK)
+        str | None, option("HOST", "The address to listen on.", show_default=LOOPBACK)
     ] = None,
     token_file: options.TokenFile = None,
     allow_host: options.AllowHost = None,
@@ -112,8 +114,7 @@ def mcp(
     toolbox = Toolbox(agents.functions_from(tools))
     names = ", ".join(toolbox.specs)
     if port is None:
-        for_http: dict[str, Any] = {"host": host, "token_file": token_file}
-        for_http |= {"allow_host": allow_host or None, "allow_origin": allow_origin or None}
+        for_http = {name: context.params[name] for name in FOR_HTTP}
         options.reject_unused(for_http, "HTTP", "serve over it: --port 8000")
         console.print_notice(f"serving {names} over standard input and output")
         serve_stdio(toolbox, allow_all=yes, output=console.output_stream().buffer)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent.cli import console, options
+from azent.cli.options import option
 from azent.errors import SessionError, UsageError
 from azent.log import turn_of
 from azent.log import turns as all_turns
@@ -104,7 +105,7 @@ def branch_session(
     name: Name,
     new: Annotated[str, typer.Argument(help="The name of the new one.")],
     turns: Annotated[
-        int | None, typer.Option(min=0, help="Take over only so many of the first turns.")
+        int | None, option("NUMBER", "Take over only so many of the first turns.", min=0)
     ] = None,
     store: options.StoreFile = None,
 ) -> None:
@@ -117,7 +118,7 @@ def branch_session(
 @console.error_boundary
 def undo_session(
     name: Name,
-    turns: Annotated[int, typer.Option(min=1, help="How many turns to take back.")] = 1,
+    turns: Annotated[int, option("NUMBER", "How many turns to take back.", min=1)] = 1,
     store: options.StoreFile = None,
 ) -> None:
     """Take back the last turn of a conversation, or more of them."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from azent.cli import console, options
+from azent.cli.options import option
 from azent.errors import SchemaError, UsageError
 from azent.wording import reason_of
 
@@ -43,7 +44,7 @@ def list_tools(source: Source, as_json: options.AsJson = False) -> None:
 def show_tools(
     source: Source,
     style: Annotated[
-        str, typer.Option("--as", help="json, typescript or python: how prompts can show them.")
+        str, option("STYLE", "json, typescript or python: how prompts can show them.", "--as")
     ] = "json",
 ) -> None:
     """Show what a model is shown of the functions."""

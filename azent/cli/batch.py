@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent.cli import agents, console, options
-from azent.cli.live import ProgressLines, duration
+from azent.cli.live import ProgressLines
 from azent.cli.options import option
 from azent.errors import ModelUnreachable, UsageError
 from azent.wording import counted
@@ -199,7 +200,7 @@ def _progress_line(progress: Progress, lines: int) -> str:
     done = progress.before + here + len(progress.bad)
     rate = here / progress.seconds if progress.seconds else 0.0
     left = max(lines - done, 0)
-    time_left = f", {duration(left / rate)} left" if rate and left else ""
+    time_left = f", {_duration(left / rate)} left" if rate and left else ""
     failed = f", {progress.failed} failed" if progress.failed else ""
     return f"{min(done, lines):,} of {lines:,} done, {rate:.2f} a second{time_left}{failed}"
 
@@ -207,7 +208,7 @@ def _progress_line(progress: Progress, lines: int) -> str:
 def _summary(progress: Progress) -> Iterator[str]:
     before = f", {progress.before:,} before" if progress.before else ""
     answered = counted(progress.answered, "question")
-    yield f"answered {answered} in {duration(progress.seconds)}{before}"
+    yield f"answered {answered} in {_duration(progress.seconds)}{before}"
     for kind, count in progress.failures.most_common():
         yield f"failed: {count:,} by {kind}, such as: {progress.examples[kind]}"
     if progress.failed:
@@ -225,3 +226,8 @@ def _count_lines(path: Path) -> int:
             return sum(1 for line in file if line.strip())
     except OSError:
         return 0
+
+
+def _duration(seconds: float) -> str:
+    """Write a time: 4.2 s, or 1:02:03."""
+    return f"{seconds:.1f} s" if seconds < 60 else str(timedelta(seconds=round(seconds)))

@@ -8,14 +8,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from azent.cli import agents, console, options
-from azent.cli.live import ProgressLines, duration
+from azent.cli.live import ProgressLines
 from azent.cli.options import option
 from azent.errors import ModelError, UsageError
 from azent.wording import counted, reason_of
@@ -184,7 +184,8 @@ def _rate(done: int, seconds: float, left: int) -> str:
         return ""
     rate = 60 * done / seconds
     shown = f"{rate:,.0f}" if rate > 10 else f"{rate:.1f}"
-    return f", {shown} a minute, at most {duration(60 * left / rate)} left"
+    clock = timedelta(seconds=round(60 * left / rate))
+    return f", {shown} a minute, at most {clock} left"
 
 
 def _exit(rows: Sequence[Row], is_whole: bool, fail_under: float | None) -> None:

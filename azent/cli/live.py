@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
 from azent.cli.console import console_for, is_interactive, print_notice, sanitize
@@ -107,11 +106,6 @@ class ProgressLines:
         from rich.text import Text
 
         return Text(sanitize(self._text), overflow="ellipsis", no_wrap=True)
-
-
-def duration(seconds: float) -> str:
-    """Write a time: 4.2 s, or 1:02:03."""
-    return f"{seconds:.1f} s" if seconds < 60 else str(timedelta(seconds=round(seconds)))
 
 
 # ---- a streamed answer ---------------------------------------------------------------------------

@@ -62,17 +62,23 @@ class Commands(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """Import a command and build it with typer."""
+    """Import a command, build it with typer, and put the error boundary around what it does."""
+    from azent.cli.console import error_boundary
+
     file, _, attribute = COMMANDS[name][0].partition(":")
     module = importlib.import_module(f"azent.cli.{file}")
     found = getattr(module, attribute)
     if isinstance(found, typer.Typer):
-        group = typer.main.get_group(found)
-        group.name = name
-        return group
-    single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name, epilog=f"{KEEP_LINES}\n{module.EXAMPLES[name]}")(found)
-    return typer.main.get_command(single)
+        built: Any = typer.main.get_group(found)
+        built.name = name
+    else:
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name, epilog=f"{KEEP_LINES}\n{module.EXAMPLES[name]}")(found)
+        built = typer.main.get_command(single)
+    for command in (built, *getattr(built, "commands", {}).values()):
+        if command.callback:
+            command.callback = error_boundary(command.callback)
+    return built
 
 
 app = typer.Typer(

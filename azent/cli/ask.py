@@ -43,7 +43,6 @@ COMMAND = re.compile(r"/(\w*)(?:\s+(.*))?", re.DOTALL)
 PROMPT_MARK = "›"
 
 
-@console.error_boundary
 def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question; '-' or a pipe is read.")] = "-",
@@ -119,7 +118,6 @@ def _question(given: str, *, is_optional: bool) -> str | None:
 # ---- chat ----------------------------------------------------------------------------------------
 
 
-@console.error_boundary
 def chat(
     context: typer.Context,
     tools: options.ToolSources = None,

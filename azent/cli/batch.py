@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,6 @@ EXAMPLES = {
 }
 
 
-@console.error_boundary
 def batch(
     context: typer.Context,
     questions: Annotated[Path, typer.Argument(help='The questions: {"id", "question"} a line.')],
@@ -121,7 +120,7 @@ def _run(
     from azent.batch.run import nobody, run_batch
 
     report = BatchReport(_count_lines(questions))
-    with closing(report), report.prints_captured():
+    with closing(report), console.capture_prints(report.print):
         watch = nobody if quiet else report
         return run_batch(questions, output, lanes, **settings, watch=watch)
 
@@ -182,13 +181,12 @@ class BatchReport:
         from azent.batch import Notice
 
         if isinstance(event, Notice):
-            self._progress.print(f"! {event.text}")
+            self.print(f"! {event.text}")
         self._progress.update(_progress_line(progress, self._lines))
 
-    def prints_captured(self) -> AbstractContextManager[None]:
-        """Print what tools print above a line that is redrawn."""
-        is_redrawn = self._progress.is_redrawn
-        return console.capture_prints(self._progress.print) if is_redrawn else nullcontext()
+    def print(self, line: str) -> None:
+        """Print a line that stays, such as one that a tool prints."""
+        self._progress.print(line)
 
     def close(self) -> None:
         """Remove the progress from the screen."""

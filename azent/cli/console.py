@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import typer
@@ -211,7 +211,7 @@ def _terminal_width() -> int | None:
 
 
 def error_boundary(command: Command) -> Command:
-    """Decorate a command: its errors are printed as a sentence and a hint, and set the exit code.
+    """Wrap a command: its errors are printed as a sentence and a hint, and set the exit code.
 
     Options that contradict each other are refused before it runs; its prints are kept apart.
     """
@@ -257,21 +257,13 @@ def _discard_output() -> None:
 # ---- what others print ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Redirection:
-    """The stream for a command's own output, and what replaced `sys.stdout`."""
-
-    output: TextIO
-    prints: PrintCapture
-
-
-_REDIRECTION: ContextVar[Redirection | None] = ContextVar("redirection", default=None)
+_CAPTURE: ContextVar[PrintCapture | None] = ContextVar("capture", default=None)
 
 
 def output_stream() -> TextIO:
     """Return the stream for a command's own output: standard output as the command found it."""
-    redirection = _REDIRECTION.get()
-    return redirection.output if redirection else sys.stdout
+    capture = _CAPTURE.get()
+    return capture.output if capture else sys.stdout
 
 
 @contextmanager
@@ -280,15 +272,15 @@ def redirect_prints() -> Iterator[None]:
 
     The descriptor stays redirected: a call that hangs may still print while the program ends.
     """
-    redirection = Redirection(_duplicate(sys.stdout), PrintCapture())
-    token = _REDIRECTION.set(redirection)
+    capture = PrintCapture(_duplicate(sys.stdout))
+    token = _CAPTURE.set(capture)
     try:
-        with redirect_stdout(redirection.prints):
+        with redirect_stdout(capture):
             yield
     finally:
         with suppress(OSError, ValueError):  # standard error may be closed by now
-            redirection.prints.flush_all()
-        _REDIRECTION.reset(token)
+            capture.flush_all()
+        _CAPTURE.reset(token)
 
 
 def _duplicate(stream: TextIO) -> TextIO:
@@ -310,31 +302,33 @@ def _duplicate(stream: TextIO) -> TextIO:
 @contextmanager
 def capture_prints(show: Callable[[str], None]) -> Iterator[None]:
     """Hand each line that tools print to `show`, which has to keep a display in order."""
-    redirection = _REDIRECTION.get()
-    if redirection is None:
+    capture = _CAPTURE.get()
+    if capture is None:
         yield
         return
-    redirection.prints.show = show
+    capture.show = show
     try:
         yield
     finally:
-        redirection.prints.flush_all()
-        redirection.prints.show = None
+        capture.flush_all()
+        capture.show = None
 
 
 def flush_prints() -> None:
     """Show lines that tools have begun to print and not ended."""
-    if redirection := _REDIRECTION.get():
-        redirection.prints.flush_all()
+    if capture := _CAPTURE.get():
+        capture.flush_all()
 
 
 class PrintCapture(io.TextIOBase):
     """Stands in for `sys.stdout`: prints whole lines on standard error, or hands them to `show`.
 
     A line is held back until it ends or is flushed, so that lines of several threads do not mix.
+    `output` is the standard output that it replaces.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, output: TextIO) -> None:
+        self.output = output
         self.show: Callable[[str], None] | None = None
         self._unfinished: dict[int, str] = {}  # by thread
 

@@ -48,7 +48,6 @@ class Finding:
     todo: str = ""
 
 
-@console.error_boundary
 def doctor(
     model: options.Model = None,
     profile: options.Profile = None,
@@ -236,7 +235,6 @@ config = typer.Typer(
 
 
 @config.command("show", short_help="Show each setting and its source.")
-@console.error_boundary
 def show_config(as_json: options.AsJson = False) -> None:
     """Show each setting, its value, and where the value comes from; secrets are masked."""
     from azent.config import masked, resolved
@@ -259,7 +257,6 @@ def _masked(name: str, value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else masked(name, value)
 
 
-@console.error_boundary
 def completion(shell: Annotated[Shell, typer.Argument(help="The shell to print it for.")]) -> None:
     """Print the script that lets a shell complete azent's commands and options."""
     from typer import completion as completions

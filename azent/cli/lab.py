@@ -47,7 +47,6 @@ BUDGET = 600  # as in `azent.tune`, which is too slow to import for --help; a te
 MAX_SHOWN = 5  # of the prompt sets that were tried
 
 
-@console.error_boundary
 def evaluate(
     context: typer.Context,
     cases: Annotated[
@@ -201,7 +200,6 @@ def _exit(rows: Sequence[Row], is_whole: bool, fail_under: float | None) -> None
 # ---- tune ----------------------------------------------------------------------------------------
 
 
-@console.error_boundary
 def tune(
     model: Annotated[str, typer.Argument(help="The model, such as qwen2.5-coder:0.5b.")],
     cases: Annotated[

@@ -75,11 +75,6 @@ class ProgressLines:
         self._text = ""
         self._lock = threading.Lock()  # tools print from their own threads
 
-    @property
-    def is_redrawn(self) -> bool:
-        """Tell whether what else is printed would break into the redrawn lines."""
-        return self._area is not None
-
     def update(self, text: str, *, at_once: bool = False) -> None:
         """Say how far it is; `at_once` prints the text although the time has not come."""
         with self._lock:

@@ -15,7 +15,6 @@ app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_mark
 
 
 @app.command("list", short_help="List models, and the set that suits each.")
-@console.error_boundary
 def list_models(
     host: options.Host = None,
     as_json: options.AsJson = False,
@@ -28,10 +27,10 @@ def list_models(
         return
     headings = ("model", "size", "context", "native tools", "prompt set", "where")
     console.print_table(headings, [_cells(row) for row in rows])
+    console.print_notice(_encoder_line(host))
 
 
 @app.command("pull", short_help="Fetch a model.")
-@console.error_boundary
 def pull_model(
     name: Annotated[str, typer.Argument(help="A model of Ollama's library, or gguf:NAME.")],
     host: options.Host = None,

@@ -105,7 +105,7 @@ def check_options(given: Mapping[str, Any]) -> None:
     """
     for name in NOT_EMPTY:
         value = given.get(name)
-        if value == "" or (isinstance(value, list) and "" in value):
+        if value == "" or (isinstance(value, list | tuple) and "" in value):
             hint = f"Give {option_name(name)} a value, or leave it out."
             raise UsageError(f"{option_name(name)} is empty", hint)
     for one, other in CONFLICTS:

@@ -30,7 +30,6 @@ MOVES = ("decide", "answer")
 
 
 @app.command("list", short_help="List sets, and where they stand.")
-@console.error_boundary
 def list_sets(
     model: Annotated[
         str | None, option("MODEL", "Mark the set that this model gets.", "--model", "-m")
@@ -59,7 +58,6 @@ def list_sets(
 
 
 @app.command("show", short_help="Print a set's settings and texts.")
-@console.error_boundary
 def show_set(name: Name = "default") -> None:
     """Print the settings and texts of a set, each under the name of its file."""
     for file, text in _files(name).items():
@@ -71,7 +69,6 @@ def show_set(name: Name = "default") -> None:
     short_help="Copy a set, to be edited.",
     epilog="Example: azent prompts new mine, then edit prompts/mine/system.txt",
 )
-@console.error_boundary
 def new_set(
     name: Annotated[str, typer.Argument(help="The name of the new set.")],
     source: Annotated[str, option("SET", "The set to begin with.", "--from")] = "default",
@@ -94,7 +91,6 @@ def new_set(
 
 
 @app.command("check", short_help="Check sets, by file and line.")
-@console.error_boundary
 def check_sets(
     names: Annotated[list[str] | None, typer.Argument(help="Sets; all of them if none.")] = None,
 ) -> None:
@@ -115,7 +111,6 @@ def check_sets(
     short_help="Show in what two sets differ.",
     epilog="Example: azent prompts diff default mine",
 )
-@console.error_boundary
 def diff_sets(first: Name, second: Name) -> None:
     """Show in what two sets differ; nothing where they do not."""
     one, other = (
@@ -168,7 +163,6 @@ def _files(name: str) -> dict[Path, str]:
     short_help="Print what a model would get.",
     epilog='Example: azent prompts render "What is 2 + 3?" -p default',
 )
-@console.error_boundary
 def render(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question.")] = "What is (2 + 3) * 4?",

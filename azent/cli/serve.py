@@ -32,7 +32,6 @@ EXAMPLES = {
 }
 
 
-@console.error_boundary
 def serve(
     models: Annotated[
         list[str] | None, option("MODEL", "A model to serve. Repeatable.", "--model", "-m")
@@ -90,7 +89,6 @@ def _open_models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> d
     return named
 
 
-@console.error_boundary
 def mcp(
     context: typer.Context,
     tools: options.ToolSources = None,

@@ -46,7 +46,6 @@ Name = Annotated[str, typer.Argument(help="The conversation's name.")]
 
 
 @app.command("list", short_help="List the conversations.")
-@console.error_boundary
 def list_sessions(store: options.StoreFile = None, as_json: options.AsJson = False) -> None:
     """List the conversations, the one that was last used first."""
     listed = open_store(store).sessions()
@@ -67,7 +66,6 @@ def list_sessions(store: options.StoreFile = None, as_json: options.AsJson = Fal
 
 
 @app.command("show", short_help="Show a conversation.")
-@console.error_boundary
 def show_session(
     name: Name, store: options.StoreFile = None, as_json: options.AsJson = False
 ) -> None:
@@ -100,7 +98,6 @@ def _message_lines(message: Message) -> Iterator[str]:
 
 
 @app.command("branch", short_help="Begin one with the turns of another.")
-@console.error_boundary
 def branch_session(
     name: Name,
     new: Annotated[str, typer.Argument(help="The name of the new one.")],
@@ -115,7 +112,6 @@ def branch_session(
 
 
 @app.command("undo", short_help="Take back the last turn, or more.")
-@console.error_boundary
 def undo_session(
     name: Name,
     turns: Annotated[int, option("NUMBER", "How many turns to take back.", min=1)] = 1,
@@ -127,7 +123,6 @@ def undo_session(
 
 
 @app.command("export", short_help="Print a conversation as JSON lines.")
-@console.error_boundary
 def export_session(name: Name, store: options.StoreFile = None) -> None:
     """Print a conversation as JSON lines, one for each message, with nothing left out."""
     from azent.messages import to_json
@@ -137,7 +132,6 @@ def export_session(name: Name, store: options.StoreFile = None) -> None:
 
 
 @app.command("delete", short_help="Delete conversations.")
-@console.error_boundary
 def delete_sessions(
     names: Annotated[list[str], typer.Argument(help="The conversations' names.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

@@ -22,7 +22,6 @@ FAILED = 1  # exit code of `check` where it finds an error, and of a call that f
 
 
 @app.command("list", short_help="List the functions of a file.")
-@console.error_boundary
 def list_tools(source: Source, as_json: options.AsJson = False) -> None:
     """List the functions of a file, each with the first line that a model reads of it."""
     from azent.cli.display import tool_lines
@@ -40,7 +39,6 @@ def list_tools(source: Source, as_json: options.AsJson = False) -> None:
     short_help="Show what a model is shown.",
     epilog="Example: azent tools show examples/currency.py --as python",
 )
-@console.error_boundary
 def show_tools(
     source: Source,
     style: Annotated[
@@ -56,7 +54,6 @@ def show_tools(
 
 
 @app.command("check", short_help="Find what models will misread.")
-@console.error_boundary
 def check_tools(
     source: Source,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
@@ -84,7 +81,6 @@ def check_tools(
     short_help="Run one function with JSON input.",
     epilog="""Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'""",
 )
-@console.error_boundary
 def call_tool(
     source: Source,
     name: Annotated[str, typer.Argument(help="The function.")],

@@ -1,4 +1,4 @@
-"""Options that contradict each other, or are of no use as they stand, are refused by name."""
+"""Options that contradict each other, or have no effect, are refused by name."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def batch(
     timeout: options.Timeout = None,
     num_ctx: options.NumCtx = None,
     parallel: Annotated[
-        int | None, option("NUMBER", "Questions at once to a server; else found out.", min=1)
+        int | None, option("NUMBER", "Questions at once to a server; else found by trying.", min=1)
     ] = None,
     patience: Annotated[
         float, option("SECONDS", "Seconds to wait when all servers have gone.", min=0)

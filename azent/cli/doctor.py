@@ -229,9 +229,7 @@ def _print_finding(finding: Finding) -> None:
 # ---- settings and completion ---------------------------------------------------------------------
 
 Shell = StrEnum("Shell", ["bash", "zsh", "fish", "powershell"])
-config = typer.Typer(
-    help="Show settings and where they come from.", no_args_is_help=True, rich_markup_mode=None
-)
+config = options.command_group("Show settings and where they come from.")
 
 
 @config.command("show", short_help="Show each setting and its source.")

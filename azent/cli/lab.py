@@ -1,4 +1,4 @@
-"""`azent eval` and `azent tune`: measure how often models are right, and search a prompt set."""
+"""`azent eval` and `azent tune`: measure how often models are right, and find a prompt set."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def evaluate(
     tools: options.ToolSources = None,
     output: Annotated[
         Path | None,
-        option("FILE", "Keep each outcome here; go on where it was left.", "--output", "-o"),
+        option("FILE", "Keep outcomes in this file, and continue from it.", "--output", "-o"),
     ] = None,
     sample: options.Sample = None,
     jobs: options.Jobs = 1,
@@ -211,7 +211,7 @@ def tune(
         list[str] | None,
         option(
             "SET",
-            "Begin with this prompt set, the first to be beaten. Repeatable.",
+            "A set to begin with; the first is the one to beat. Repeatable.",
             "--prompts",
             "-p",
         ),
@@ -222,22 +222,22 @@ def tune(
     force: Annotated[bool, typer.Option("--force", help="Replace a set of this name.")] = False,
     output: Annotated[
         Path | None,
-        option("FILE", "Keep each outcome here; else in tune-MODEL.jsonl.", "--output", "-o"),
+        option("FILE", "Keep outcomes in this file; else in tune-MODEL.jsonl.", "--output", "-o"),
     ] = None,
     budget: Annotated[
-        int, option("NUMBER", "How often a set may be asked a case in the search.", min=1)
+        int, option("NUMBER", "The most cases to ask in the search, over all sets.", min=1)
     ] = BUDGET,
     sample: Annotated[
-        int, option("NUMBER", "At most so many cases of each category, in each half.", min=1)
+        int, option("NUMBER", "The most cases of each category, in each half.", min=1)
     ] = SAMPLE,
-    seed: Annotated[int, option("NUMBER", "What chance is drawn from.", min=0)] = 0,
+    seed: Annotated[int, option("NUMBER", "The seed of random choices.", min=0)] = 0,
     jobs: options.Jobs = 1,
     reply_cache: options.Cache = None,
     num_ctx: options.NumCtx = None,
     as_json: options.AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Search the prompt set that suits a model best on your cases, and write it to ./prompts.
+    """Find the prompt set that suits a model best on your cases, and write it to ./prompts.
 
     Half of the cases are set aside: they are asked once, at the end, of the winner and of the set
     that was to be beaten. Begun again, the same command goes on where it ended.

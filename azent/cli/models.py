@@ -11,7 +11,7 @@ from azent.cli import agents, console, options
 from azent.errors import AzentError, ModelUnreachable
 from azent.wording import size_of
 
-app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
+app = options.command_group("List and fetch models.")
 
 
 @app.command("list", short_help="List models, and the set that suits each.")

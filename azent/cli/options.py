@@ -13,6 +13,11 @@ from azent.errors import UsageError
 Texts = list[str] | None
 
 
+def command_group(help: str) -> typer.Typer:
+    """Make a group of commands, which shows its help when none of them is named."""
+    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
+
+
 def option(metavar: str, help: str, *names: str, **settings: Any) -> Any:
     """Describe an option that takes a value, which its help calls `metavar`."""
     return typer.Option(*names, help=help, metavar=metavar, **settings)
@@ -46,22 +51,20 @@ Timeout = Annotated[
     float | None, option("SECONDS", "The most seconds for all of an answer.", min=0.1)
 ]
 NumCtx = Annotated[int | None, option("TOKENS", "The context, in tokens.", min=256)]
-Sample = Annotated[int | None, option("NUMBER", "At most so many cases of each category.", min=1)]
-Jobs = Annotated[
-    int, option("NUMBER", "Ask so many cases side by side, where the server can.", min=1)
-]
+Sample = Annotated[int | None, option("NUMBER", "The most cases of each category.", min=1)]
+Jobs = Annotated[int, option("NUMBER", "Ask this many cases at once, if the server can.", min=1)]
 Cache = Annotated[
     str | None, option("FILE", "Keep replies in this file, and reuse them.", "--cache")
 ]
 Replay = Annotated[str | None, option("FILE", "Take replies from this file; ask no model.")]
 Mcp = Annotated[
-    Texts, option("SERVER", "An MCP server: its command or URL, or name=it. Repeatable.", "--mcp")
+    Texts, option("SERVER", "An MCP server: a command, a URL, or NAME=either. Repeatable.", "--mcp")
 ]
 Trust = Annotated[
-    bool, typer.Option("--trust", help="Believe MCP servers on which tools change nothing.")
+    bool, typer.Option("--trust", help="Trust MCP servers about which tools are read-only.")
 ]
 NoTools = Annotated[bool, typer.Option("--no-tools", help="Offer no tools.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Run what needs a consent.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Run calls that need approval.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
 ShowPrompt = Annotated[bool, typer.Option("--show-prompt", help="Show what the model is sent.")]

@@ -20,23 +20,19 @@ if TYPE_CHECKING:
     from azent.prompt import PromptSet
     from azent.request import Terms
 
-app = typer.Typer(
-    help="See, copy, check and compare the texts by which models are asked.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = options.command_group("Show, copy, check and compare prompt sets.")
 Name = Annotated[str, typer.Argument(help="A prompt set, by name or folder.")]
 MOVES = ("decide", "answer")
 
 
-@app.command("list", short_help="List sets, and where they stand.")
+@app.command("list", short_help="List prompt sets and their folders.")
 def list_sets(
     model: Annotated[
         str | None, option("MODEL", "Mark the set that this model gets.", "--model", "-m")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the prompt sets there are, and where they stand."""
+    """List the prompt sets, their descriptions and their folders."""
     from azent import prompt
 
     taken = prompt.load(None, model or "").folder
@@ -108,11 +104,11 @@ def check_sets(
 
 @app.command(
     "diff",
-    short_help="Show in what two sets differ.",
+    short_help="Show the differences of two sets.",
     epilog="Example: azent prompts diff default mine",
 )
 def diff_sets(first: Name, second: Name) -> None:
-    """Show in what two sets differ; nothing where they do not."""
+    """Show the differences of two sets as a unified diff."""
     one, other = (
         {file.name: text.splitlines() for file, text in _files(name).items()}
         for name in (first, second)

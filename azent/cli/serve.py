@@ -1,4 +1,4 @@
-"""`azent serve` and `azent mcp`: servers between any client and any model, and of functions."""
+"""`azent serve` and `azent mcp`: serve models over HTTP APIs, and functions over MCP."""
 
 from __future__ import annotations
 
@@ -42,9 +42,11 @@ def serve(
     allow_host: options.AllowHost = None,
     allow_origin: options.AllowOrigin = None,
     prompts: options.Prompts = None,
-    parallel: Annotated[int, option("NUMBER", "The most requests at work at once.", min=1)] = 32,
-    queue: Annotated[int, option("NUMBER", "The most requests that wait.", min=0)] = 256,
-    max_megabytes: Annotated[int, option("NUMBER", "The most of one request.", min=1)] = 32,
+    parallel: Annotated[int, option("NUMBER", "The most requests served at once.", min=1)] = 32,
+    queue: Annotated[int, option("NUMBER", "The most requests that wait in line.", min=0)] = 256,
+    max_megabytes: Annotated[
+        int, option("NUMBER", "The largest request, in megabytes.", min=1)
+    ] = 32,
     timeout: Annotated[
         float | None, option("SECONDS", "The most seconds for a reply with tools.", min=0.1)
     ] = None,

@@ -1,4 +1,4 @@
-"""`azent sessions`: lists and changes stored conversations. `Conversation` is the one of a chat."""
+"""`azent sessions`: lists and changes stored conversations. A chat has a `Conversation`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,7 @@ if TYPE_CHECKING:
     from azent.session import Session
     from azent.store import Store
 
-app = typer.Typer(
-    help="List, show, branch, undo, export and delete the conversations that are kept.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = options.command_group("List, show, branch, undo, export and delete stored conversations.")
 QUESTION_WIDTH = 60
 Name = Annotated[str, typer.Argument(help="The conversation's name.")]
 
@@ -102,7 +98,7 @@ def branch_session(
     name: Name,
     new: Annotated[str, typer.Argument(help="The name of the new one.")],
     turns: Annotated[
-        int | None, option("NUMBER", "Take over only so many of the first turns.", min=0)
+        int | None, option("NUMBER", "Copy only this many of the first turns.", min=0)
     ] = None,
     store: options.StoreFile = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`azent tools`: shows what a model is shown of functions, checks them, and calls one."""
+"""`azent tools`: lists functions, shows and checks their schemas, and calls one."""
 
 from __future__ import annotations
 
@@ -12,18 +12,14 @@ from azent.cli.options import option
 from azent.errors import SchemaError, UsageError
 from azent.wording import reason_of
 
-app = typer.Typer(
-    help="Show, check and call the functions that a model is offered.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = options.command_group("List, show, check and call functions.")
 Source = Annotated[str, typer.Argument(help="A file, a module, or file.py:function.")]
 FAILED = 1  # exit code of `check` where it finds an error, and of a call that failed
 
 
 @app.command("list", short_help="List the functions of a file.")
 def list_tools(source: Source, as_json: options.AsJson = False) -> None:
-    """List the functions of a file, each with the first line that a model reads of it."""
+    """List the functions of a file, each with the first line of its description."""
     from azent.cli.display import tool_lines
 
     box = _toolbox(source)

@@ -54,7 +54,7 @@ class RunDisplay:
     - `show_prompt`: also what the model is sent.
     - `show_answer`: whether the answer is printed; not so where it is printed as JSON.
 
-    It puts an observer around the agent's model, whose replies take long.
+    It observes the agent's model, to say how a request is going.
     """
 
     def __init__(
@@ -77,6 +77,8 @@ class RunDisplay:
         self._answer = self._answer_writer()
         self._running: dict[str, float] = {}  # when calls began, by id
         self._sent: tuple[Any, ...] = ()
+        self._held: list[str] = []  # what tools printed while a person was asked
+        self._is_asking = False
         self._lock = threading.RLock()  # tools print from their own threads
 
     def follow(
@@ -99,7 +101,12 @@ class RunDisplay:
 
         def paused(call: Call) -> Any:
             self.close()
-            return approve(call)
+            self._is_asking = True
+            try:
+                return approve(call)
+            finally:
+                self._is_asking = False
+                self._print_held()
 
         return paused
 
@@ -183,9 +190,15 @@ class RunDisplay:
         return console.capture_prints(self._show_print) if self._area else nullcontext()
 
     def _show_print(self, line: str) -> None:
+        self._held.append(line)
+        if not self._is_asking:
+            self._print_held()
+
+    def _print_held(self) -> None:
         with self._lock:
             self._answer.pause()
-            self._print_line("·", line, "dim")
+            while self._held:
+                self._print_line("·", self._held.pop(0), "dim")
 
     def _print(self, mark: str, text: str, style: str) -> None:
         self._pause()
@@ -225,8 +238,9 @@ class RunDisplay:
 
     def _pause(self) -> None:
         """Remove what is redrawn, and print what has come of the answer."""
-        self._stop_status()
-        self._answer.pause()
+        with self._lock:
+            self._stop_status()
+            self._answer.pause()
 
     def _running_words(self) -> str:
         if not self._running:

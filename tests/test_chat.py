@@ -281,5 +281,6 @@ def test_consent_is_asked_for(said: str, seen: str) -> None:
         terminal.wait_for("wipe: ")
         terminal.wait_for("Done.")
         assert seen in server.requests[-1].text
+        terminal.wait_for("›")  # keys that are typed before it reads them are lost
         terminal.type("\x04")
         assert terminal.end() == 0

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 YES = {"y", "yes"}
 NO = {"", "n", "no"}
-REPLACES = {
-    "profile": "model",
-    "reply_cache": "replay",
-}  # an option, and the setting that it undoes
+UNDOES = {"profile": "model", "reply_cache": "replay"}  # an option, and the setting without effect
 
 
 def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
@@ -42,7 +39,7 @@ def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
 
     named = {name: value for name, value in options.items() if name in SETTINGS}
     given = {n: list(v) if isinstance(v, tuple) else v for n, v in named.items() if v or v == ""}
-    given |= {undone: "" for name, undone in REPLACES.items() if name in given}
+    given |= {undone: "" for name, undone in UNDOES.items() if name in given}
     values = resolved(given)
     if file := used_project_file():
         console.print_notice(f"using {file}")

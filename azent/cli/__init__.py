@@ -33,7 +33,7 @@ COMMANDS = {  # each with the function or group of commands that it is, and a li
     "tune": ("lab:tune", "Find the prompt set that suits a model."),
     "serve": ("serve:serve", "Serve models over OpenAI's and Ollama's APIs."),
     "mcp": ("serve:mcp", "Serve functions to clients of MCP."),
-    "doctor": ("doctor:doctor", "Check that all is there, and a real call."),
+    "doctor": ("doctor:doctor", "Check folders, server, models and a real call."),
     "config": ("doctor:config", "Show settings and where they come from."),
     "completion": ("doctor:completion", "Print a shell's completion script."),
 }

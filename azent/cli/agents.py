@@ -152,7 +152,7 @@ def approval(yes: bool) -> Callable[[Call], bool | str]:
 
 
 def prompts_from(name: str | None, model: str) -> PromptSet:
-    """Load the prompt set for a model, and say so where it stands in ./prompts."""
+    """Load the prompt set for a model, and name it where it is in ./prompts."""
     from azent import prompt
 
     found = prompt.load(name, model)

@@ -75,20 +75,20 @@ def ask(
     """Ask a question; the model may call functions to answer it."""
     from azent.cli.display import RunDisplay
 
-    kept = open_session(session, last, store)
-    if kept is None:
+    stored = open_session(session, last, store)
+    if stored is None:
         options.reject_unused({"store": store}, "a conversation", "name one: --session NAME")
-    text = _question(question, is_optional=kept is not None)
+    text = _question(question, is_optional=stored is not None)
     values = agents.settings_from(context.params)
     prints_json = as_json or as_jsonl
     is_quiet = quiet or (prints_json and not (verbose or show_prompt))
-    look = {"quiet": is_quiet, "verbose": verbose, "show_prompt": show_prompt}
+    display_options = {"quiet": is_quiet, "verbose": verbose, "show_prompt": show_prompt}
     with agents.mcp_tools(mcp, trust) as more:
         agent = agents.agent_from(values, more=more, no_tools=no_tools, quiet=is_quiet)
-        with closing(RunDisplay(agent, **look, show_answer=not prints_json)) as display:
+        with closing(RunDisplay(agent, **display_options, show_answer=not prints_json)) as display:
             approve = display.pausing(agents.approval(values["yes"].value))
             then = _print_event if as_jsonl else _print_answer if as_json else None
-            display.follow(agent.stream(text, session=kept, approve=approve), then)
+            display.follow(agent.stream(text, session=stored, approve=approve), then)
 
 
 def _print_event(event: Event) -> None:
@@ -143,15 +143,15 @@ def chat(
 ) -> None:
     """Talk with a model, which may call functions; /help lists what else can be typed."""
     values = agents.settings_from(context.params)
-    look = {"quiet": quiet, "verbose": verbose, "show_prompt": show_prompt}
-    kept = open_session(session, last, store)
-    conversation = Conversation(kept, kept.store if kept else open_store(store))
+    display_options = {"quiet": quiet, "verbose": verbose, "show_prompt": show_prompt}
+    stored = open_session(session, last, store)
+    conversation = Conversation(stored, stored.store if stored else open_store(store))
     with agents.mcp_tools(mcp, trust) as more:
 
         def build_agent(values: Mapping[str, Value]) -> Agent:
             return agents.agent_from(values, more=more, no_tools=no_tools, quiet=quiet)
 
-        code = Chat(values, build_agent, conversation, look).run()
+        code = Chat(values, build_agent, conversation, display_options).run()
     if code and not _has_keyboard():
         raise typer.Exit(code)
 
@@ -169,12 +169,12 @@ class Chat:
         values: Mapping[str, Value],
         build_agent: Callable[[Mapping[str, Value]], Agent],
         conversation: Conversation,
-        look: Mapping[str, bool],
+        display_options: Mapping[str, bool],
     ) -> None:
         self.values = dict(values)
         self.build_agent = build_agent
         self.conversation = conversation
-        self.look = dict(look)
+        self.display_options = dict(display_options)
         self.exit_code = 0
         self._open_agent()
 
@@ -183,7 +183,7 @@ class Chat:
         next_line = line_reader([f"/{name}" for name in COMMANDS])
         count = len(self.agent.toolbox.specs)
         offered = counted(count, "function") if count else "no functions"
-        if not self.look["quiet"]:
+        if not self.display_options["quiet"]:
             console.print_notice(
                 f"{self.agent.model.name}, {offered}. /help lists what else can be typed."
             )
@@ -234,7 +234,7 @@ class Chat:
         from azent.cli.display import RunDisplay
 
         self.agent: Agent = self.build_agent(self.values)
-        self.display: RunDisplay = RunDisplay(self.agent, **self.look)
+        self.display: RunDisplay = RunDisplay(self.agent, **self.display_options)
 
     # ---- commands; their docstrings are the lines of /help ---------------------------------------
 

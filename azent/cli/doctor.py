@@ -100,9 +100,9 @@ def _folders() -> Iterator[Finding]:
         "sessions": settings.data_folder(),
     }
     for what, folder in folders.items():
-        there = next(path for path in (folder, *folder.parents) if path.exists())
-        writable = os.access(there, os.W_OK)
-        todo = "" if writable else f"Make it writable: {there}"
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        writable = os.access(existing, os.W_OK)
+        todo = "" if writable else f"Make it writable: {existing}"
         yield Finding(f"{what} folder", "ok" if writable else "bad", str(folder), todo)
 
 
@@ -110,9 +110,9 @@ def _prompt_sets() -> Iterator[Finding]:
     from azent import prompt
     from azent.cli.prompts import find_error
 
-    there = prompt.folders()
-    broken = {name: error for name, at in there.items() if (error := find_error(at))}
-    yield Finding("prompt sets", "ok", ", ".join(name for name in there if name not in broken))
+    folders = prompt.folders()
+    broken = {name: error for name, at in folders.items() if (error := find_error(at))}
+    yield Finding("prompt sets", "ok", ", ".join(name for name in folders if name not in broken))
     for name, error in broken.items():
         yield Finding(f"prompt set {name}", "bad", str(error), error.hint)
 

@@ -273,9 +273,9 @@ def _new_folder(name: str, prompts: Sequence[str] | None, force: bool) -> Path:
     from azent.tune import check_free
 
     folder = PROMPTS / prompt.checked_name(name)
-    there = prompt.folders().get(name, folder)
-    if there != folder:
-        raise UsageError(f"a set of the name {name!r} is in {there}", "Take another --name.")
+    existing = prompt.folders().get(name, folder)
+    if existing != folder:
+        raise UsageError(f"a set of the name {name!r} is in {existing}", "Take another --name.")
     check_free(folder, force=force)
     bases = [prompt.load(each).folder for each in prompts or ()]
     if any(base and base.resolve() == folder.resolve() for base in bases):

@@ -48,7 +48,7 @@ def pull_model(
         task = progress.add_task("pulling", total=None)
         for step in pull(name, host):
             progress.update(task, completed=step.done, total=step.total or None)
-    console.print_notice(f"{name} is there")
+    console.print_notice(f"{name} is fetched")
 
 
 def _encoder_line(host: str | None) -> str:

@@ -142,7 +142,7 @@ def _describe(folder: Path) -> dict[str, Any]:
 
 
 def _files(name: str) -> dict[Path, str]:
-    """Read the files that stand in the folder of a set: its settings, then its texts."""
+    """Read the files in the folder of a set: its settings, then its texts."""
     from azent import prompt
 
     found = prompt.load(name)

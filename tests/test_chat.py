@@ -230,6 +230,7 @@ def test_ctrl_c_stops_the_reply_and_not_the_program() -> None:
         assert server.saw_disconnect()
         terminal.type("And now?\r")
         terminal.wait_for("Quick.")
+        terminal.wait_for("›")
         terminal.type("\x04")
         assert terminal.end() == 0
         assert "Tell me much" not in server.requests[-1].text

@@ -36,7 +36,8 @@ PREFIXED = "a prefix before a string"
 
 _FULL_WIDTH = "｛｝［］：，“”„‘’＂«"
 _TRIPLE = ('"""', "'''")
-_QUOTE_TOKEN = '<|"|>'  # Gemma's quotes; nothing between them is escaped
+# The quotes of Gemma and of FunctionGemma; nothing between them is escaped.
+_QUOTE_TOKENS = ('<|"|>', "<escape>")
 _WORDS: dict[str, Any] = {
     "true": True,
     "false": False,
@@ -136,7 +137,7 @@ class Cursor:
         """The key of a member, and whether it stands in quotes."""
         if self.char() in strings.QUOTES:
             return self.string("key"), True
-        if self.text.startswith(_QUOTE_TOKEN, self.at):
+        if self.text.startswith(_QUOTE_TOKENS, self.at):
             return self._token_string(), True
         match = _BARE_KEY.match(self.text, self.at)
         if match is None:
@@ -152,7 +153,7 @@ class Cursor:
         char = self.char()
         if char in strings.QUOTES:
             return self.string(place)
-        if char == "<" and self.text.startswith(_QUOTE_TOKEN, self.at):
+        if char == "<" and self.text.startswith(_QUOTE_TOKENS, self.at):
             return self._token_string()
         if (prefix := _PREFIX.match(self.text, self.at)) is not None:
             self.at = prefix.end()
@@ -194,7 +195,8 @@ class Cursor:
         self.at = space.end() if space else self.at
 
     def _token_string(self) -> str:
-        span = strings.fenced(self.text, self.at, _QUOTE_TOKEN)
+        token = next(each for each in _QUOTE_TOKENS if self.text.startswith(each, self.at))
+        span = strings.fenced(self.text, self.at, token)
         if span is None:
             raise Cut
         self.at = span.after

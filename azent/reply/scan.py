@@ -15,7 +15,6 @@ from dataclasses import replace
 from azent.literals import strict
 from azent.reply import alone
 from azent.reply.dialects import answer_at, dialect_at
-from azent.reply.dialects.harmony import harmony
 from azent.reply.dialects.markup import tag_named_tool
 from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
@@ -49,7 +48,7 @@ class Scan:
         self._passed = 0
         self._missed = 0
         self._mode: Mode | None = None
-        self._called = self._chained = self._stopped = False
+        self._called = self._chained = self._stopped = self._said = False
         self._waiting: list[str] = []
         self._waits_for = 0
 
@@ -166,6 +165,7 @@ class Scan:
         if self._called:
             words = self._without_inventions(words)
         self._at, self._passed = end, self._passed + end - begin
+        self._said = self._said or not words.isspace()
         if words:
             yield Block(end, words=words)
 
@@ -183,6 +183,7 @@ class Scan:
         if self._stopped:
             return
         self._passed += block.end - self._at
+        self._said = (self._said or bool(block.words)) and not block.undo
         self._at, self._mode, self._stopped = block.end, block.mode, block.stop
         self._called = (self._called or bool(block.calls)) and not block.undo
         self._chained = bool(block.calls or block.wrapper or block.undo or block.mark)
@@ -214,8 +215,10 @@ class Scan:
                 return fenced(text, at, terms)
             case "react":
                 return react(text, at, terms)
-            case "header":
-                return harmony(text, at, terms)
+            case "line":
+                return dialect_at(text, at, terms, "line")
+            case "reply":
+                return None if self._said else dialect_at(text, at, terms, "reply")
             case "python":
                 return self._line_of_python(at, terms)
             case "answer":

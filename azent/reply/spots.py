@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from azent.messages import Specs
 from azent.reply import alone
-from azent.reply.dialects import ANSWER_OPENERS, OPENERS
+from azent.reply.dialects import ANSWER_OPENERS, HEADS, openers
+from azent.reply.dialects.openers import beginnings
 
-_SPOT = re.compile(r"[\n:：=<\[`◁]")
+# "<" alone is one: a tool's name may stand behind it as a tag.
+_SPOT = re.compile("|".join(map(re.escape, ["\n", ":", "：", "=", "`", "<", *HEADS])))
 _VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
 _BEGIN = rf"\n{alone.UNSEEN}{{0,80}}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]{{1,20}})?"
 _LINE = re.compile(
@@ -22,18 +24,19 @@ _LINE = re.compile(
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
     r"|(?P<react>(?=[*_# \t]{0,6}(?i:Thought|Action|Final Answer)(?: ?\d{1,2})?[*_]{0,2}"
     r"[ \t]{0,2}[:：]))"
-    r"|(?P<header>(?=to=[\w.:-]{1,100}\s{0,8}<\|))|(?P<functools>(?=functools\[))"
-    r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
+    rf"|(?P<line>(?={openers('line')}))"
+    r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\())"
+    rf"|(?P<reply>(?={openers('reply')})))"
 )
 _LABEL = re.compile(rf"[:：=][*_]{{0,3}}[ \t]{{0,80}}(?P<value>`?(?={_VALUE}))")
-_MARK = re.compile(rf"(?P<dialect>(?={OPENERS}))")
+_MARK = re.compile(rf"(?P<dialect>(?={openers('anywhere')}))")
 _ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _FENCE = re.compile(r"(?P<fence>(?=```))")
-_LIKELY = re.compile(r"[\[◁]|</?[|｜tTfFisSrRabeu]")
 _TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
 _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
+_BEGUN = re.compile(beginnings(HEADS))
 _HELD = re.compile(
     rf"{_BEGIN}(?:[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
     r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?)\Z"
@@ -56,7 +59,7 @@ class Spot:
 def next_spot(text: str, at: int, specs: Specs, words_only: bool) -> Spot | None:
     """The first spot at or after `at`."""
     for hit in _SPOT.finditer(text, at):
-        match = _looked(text, hit.start(), hit.group(), words_only)
+        match = _looked(text, hit.start(), words_only)
         if match is not None:
             kind = str(match.lastgroup)
             return Spot(kind, match.start(), match.start(kind), match.end())
@@ -65,11 +68,12 @@ def next_spot(text: str, at: int, specs: Specs, words_only: bool) -> Spot | None
     return None
 
 
-def _looked(text: str, at: int, char: str, words_only: bool) -> re.Match[str] | None:
-    if char not in _LOOK:
-        look = _ANSWER if words_only else _MARK
-        return look.match(text, at) if _LIKELY.match(text, at) else None
-    return None if words_only else _LOOK[char].match(text, at)
+def _looked(text: str, at: int, words_only: bool) -> re.Match[str] | None:
+    """What a place is recognised as: the beginning of a dialect, or what may follow its character."""
+    match = (_ANSWER if words_only else _MARK).match(text, at)
+    if match is not None or words_only or text[at] not in _LOOK:
+        return match
+    return _LOOK[text[at]].match(text, at)
 
 
 def _names_tool(text: str, at: int, specs: Specs) -> bool:
@@ -79,5 +83,6 @@ def _names_tool(text: str, at: int, specs: Specs) -> bool:
 
 def held_from(text: str, at: int) -> int:
     """From where on the end of `text` is not certain to be prose; not before `at`."""
-    held = _HELD.search(text, max(at, len(text.rstrip()) - REACH))
-    return max(at, held.start()) if held else len(text)
+    since = max(at, len(text.rstrip()) - REACH)
+    starts = [found.start() for each in (_HELD, _BEGUN) if (found := each.search(text, since))]
+    return min([*starts, len(text)])

@@ -74,6 +74,14 @@ KIMI = _patterns(
     r"<\|close\|>call<\|sep\|>",
     False,
 )
+_M3 = r"\]<\]minimax\[>\["  # a token that stands before each of its tags
+MINIMAX_M3 = _patterns(
+    rf"{_M3}<invoke name=\"(?P<name>[^\"<>\n]{{1,100}})\"[ \t]{{0,8}}>",
+    rf"{_M3}<(?P<key>[A-Za-z_][\w.-]{{0,100}})>",
+    rf"{_M3}</(?!invoke>)[\w.-]+>",
+    rf"{_M3}</invoke>",
+    False,
+)
 _SPACE = re.compile(r"\s*+")
 _DAMAGE = re.compile(r".*?(?=\n[ \t]*\n|\n```|\Z)", re.DOTALL)
 _BEGUN_TAG = re.compile(r"\s*<[^<>\n]*\Z")

@@ -21,13 +21,18 @@ _WORDS = (
     r"tool_?calls?|function_?calls?|tools?|tool_use|TOOL_?CALLS?|tool_call_start|python_start"
     r"|function"
 )
-OPENER = rf"<\|?(?:{_WORDS})\|?>|<\|python_tag\|>|\[TOOL_REQUEST\]|functools(?=\[)|<\|tool▁call\|>"
-_OPENER = re.compile(OPENER)
+_SPACE = r"(?:[a-z]{1,12}:)?"  # a namespace, as in <minimax:tool_call> and <seed:tool_call>
+OPENER = (
+    rf"<\|?{_SPACE}(?:{_WORDS})\|?>|<\|(?:python_tag|START_ACTION)\|>|\[TOOL_REQUEST\]"
+    r"|<\|tool▁call\|>"
+)
+_OPENER = re.compile(rf"{OPENER}|functools(?=\[)")
 _CLOSER = re.compile(
-    rf"\s*+(?:```\s*+)?(?:[}}\])]\s*+){{0,8}}+(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end|python_end)\|>"
+    rf"\s*+(?:```\s*+)?(?:[}}\])]\s*+){{0,8}}+(?:</\|?{_SPACE}(?:{_WORDS})\|?>"
+    rf"|<\|/?(?:{_WORDS}|tool_call_end|python_end|END_ACTION)\|>"
     r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
 )
-_ANY_CLOSER = re.compile(rf"</(?:{_WORDS})>")
+_ANY_CLOSER = re.compile(rf"</{_SPACE}(?:{_WORDS})>")
 _HALF_OPEN = re.compile(r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|<[^>\n]{0,200}\Z")
 _AFTER = re.compile(r"[\s,;]*+(?:\s*+\S){120}")  # so much tells what follows: a tag, a call
 _SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
@@ -132,7 +137,7 @@ def _closed(text: str, block: Block, terms: Terms) -> Block:
 
 def bare_markup(text: str, at: int, terms: Terms) -> Block | None:
     """A call as markup without a tag around it."""
-    for known in (markup.QWEN, markup.INVOKE, markup.KIMI):
+    for known in (markup.QWEN, markup.INVOKE, markup.KIMI, markup.MINIMAX_M3):
         block = markup.markup_call(text, at, terms, known)
         if block is not None:
             return block if block.open else _closed(text, block, terms)

@@ -48,6 +48,7 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 _REST = re.compile(GAP + r"(?:[}\])`\"';,]+[ \t]*)?")
+_FENCE_LINE = re.compile(r"`+\Z|(?:^|\n)[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*\Z")
 _NEXT = re.compile(
     r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)[ \t]{0,8}[{\[]"
 )
@@ -85,8 +86,10 @@ def _unmeant(lead: str) -> bool:
 
 
 def line_before(text: str, begin: int) -> str:
-    """The last line with words in it before a line; only as far back as `REACH`."""
-    lead = text[max(0, begin - REACH) : begin].rstrip().rstrip("`").rstrip()
+    """The last line with words in it before a line, fences aside; only as far back as `REACH`."""
+    lead = text[max(0, begin - REACH) : begin].rstrip()
+    while (fence := _FENCE_LINE.search(lead)) is not None:
+        lead = lead[: fence.start()].rstrip()
     return lead[lead.rfind("\n") + 1 :]
 
 

@@ -165,7 +165,7 @@ class Scan:
         if self._called:
             words = self._without_inventions(words)
         self._at, self._passed = end, self._passed + end - begin
-        self._said = self._said or not words.isspace()
+        self._said = self._said or bool(words.strip())
         if words:
             yield Block(end, words=words)
 

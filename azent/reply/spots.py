@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from azent.messages import Specs
 from azent.reply import alone
-from azent.reply.dialects import ANSWER_OPENERS, HEADS, openers
+from azent.reply.dialects import ANSWER_OPENERS, FIRST, HEADS, openers
 from azent.reply.dialects.openers import beginnings
 
-# "<" alone is one: a tool's name may stand behind it as a tag.
-_SPOT = re.compile("|".join(map(re.escape, ["\n", ":", "：", "=", "`", "<", *HEADS])))
+_FIRST = f"[{re.escape(FIRST)}]"
+_SPOT = re.compile(rf"[\n:：=`<]|{_FIRST}")  # "<" too, because a tool's name may be a tag
 _VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
 _BEGIN = rf"\n{alone.UNSEEN}{{0,80}}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]{{1,20}})?"
 _LINE = re.compile(
@@ -36,10 +36,14 @@ _TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
 _LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
-_BEGUN = re.compile(beginnings(HEADS))
+_BEGUN = re.compile(
+    rf"(?={_FIRST})(?:{beginnings(HEADS)}|(?:{'|'.join(map(re.escape, HEADS))})\S{{0,24}}\Z)"
+)
 _HELD = re.compile(
     rf"{_BEGIN}(?:[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
-    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?)\Z"
+    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?|"
+    r"(?:assistant|commentary|analysis)[ a-z]{0,20}(?:to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8}<?)?"
+    r"|to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8})\Z"
     r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
     r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z|<(?:\|channel|unused94)>\w{0,6}\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"

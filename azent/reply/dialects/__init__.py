@@ -133,7 +133,7 @@ DIALECTS = (
     Dialect("ends of turns", _ENDS, _marker),
     Dialect("ends of calls that did not begin", _LOOSE_ENDS, _marker),
     Dialect("Phi", r"functools\[", tags.tagged, "line"),
-    Dialect("Harmony without its first mark", r"to=[\w.:-]{1,100}\s{0,8}<\|", harmony.harmony, "line"),
+    Dialect("Harmony without its first mark", bare.BEGUN_HEADER, harmony.harmony, "line"),
     Dialect("Harmony without its marks", bare.HEADER, bare.header, "line"),
     Dialect("a marked name before its input", bare.MARKED, bare.marked, "line"),
     Dialect("a name before its input", bare.NAMED, bare.named, "reply"),
@@ -147,6 +147,7 @@ def openers(place: str) -> str:
 
 
 HEADS = sorted(set(heads(openers("anywhere"))))
+FIRST = "".join(sorted({head[0] for head in HEADS}))  # the characters that they begin with
 _OPENERS = tuple((re.compile(dialect.opener), dialect) for dialect in DIALECTS)
 
 _IN_ANSWERS = ("reasoning", "the end of reasoning", "Harmony", "turns", "ends of turns")

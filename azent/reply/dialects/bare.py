@@ -10,15 +10,17 @@ import re
 from dataclasses import replace
 
 from azent.reply.dialects import markup
-from azent.reply.found import Block, Terms
+from azent.reply.found import Block, Terms, joined_blocks
 from azent.reply.weigh import call_with, protocol
 from azent.validate import resolved_tool
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,80}(?::\d{1,4})?)"
 _INPUT = r"\s{0,8}(?:```(?:json)?\s{0,8})?(?=\{|<arg_key>)"
-NAMED = r"[A-Za-z_][\w.:-]{0,90}(?:\s{0,4}:)?\s{0,8}(?:\{|<arg_key>|```|\Z)"
+NAMED = r"[A-Za-z_][\w.:-]{0,90}(?:\s{0,4}:)?\s{0,8}(?:[{<`]|\Z)"
 MARKED = r"(?:call:|functions\.)[\w.:-]{1,90}\s{0,8}\{|[A-Za-z_][\w.:-]{0,90}\[ARGS\]\s{0,8}\{"
-HEADER = r"(?:assistant ?)?(?:commentary|analysis)? ?to=[\w.:-]{1,100}[ \w]{0,30}\s{0,8}\{"
+_TO = r"(?:assistant ?)?(?:commentary|analysis)? ?to=[\w.:-]{1,100}"
+HEADER = rf"{_TO}[ \w]{{0,30}}\s{{0,8}}\{{"
+BEGUN_HEADER = rf"{_TO}\s{{0,8}}<\|"
 THOUGHT = r"analysis(?=\w)|assistantfinal(?=\S)"
 _NAMED = re.compile(rf"(?:call:)?{_NAME}(?:\[ARGS\]|\s{{0,4}}:)?{_INPUT}")
 _HEADER = re.compile(
@@ -27,8 +29,11 @@ _HEADER = re.compile(
 )
 _THOUGHT = re.compile(r"analysis(?=\w)")
 _THOUGHT_END = re.compile(r"assistant(?:final|(?=(?:commentary|analysis) ?to=))")
+_BEGUN = re.compile(rf"{_NAME}(?:\s{{0,4}}:)?\s{{0,8}}(?:`{{1,3}}[a-z]{{0,4}}\s{{0,8}}|<\w{{0,7}})?\Z")
 _AFTER = re.compile(r"\s*+(?:```)?[\s,;]*+")
+_CALL_END = re.compile(r"\s*+</tool_call>")
 _MARK = re.compile(r"<[|｜/]|\[/")
+_ENOUGH = 120  # so many characters tell what follows a call: another one, or a mark
 
 
 def named(text: str, at: int, terms: Terms) -> Block | None:
@@ -36,15 +41,32 @@ def named(text: str, at: int, terms: Terms) -> Block | None:
     block = marked(text, at, terms)
     if block is None or block.open:
         return block
-    after = _AFTER.match(text, block.end)
-    end = after.end() if after else block.end
-    if terms.more and end + 100 > len(text):
+    if terms.more and block.end + _ENOUGH > len(text):
         return Block(len(text), open=True)
-    goes_on = end < len(text) and not _MARK.match(text, end) and not _is_known(text, end, terms)
-    return None if goes_on else replace(block, end=end)
+    return block if block.end >= len(text) or _MARK.match(text, block.end) else None
 
 
 def marked(text: str, at: int, terms: Terms) -> Block | None:
+    """All calls from `at` on, each as a tool's name and its input."""
+    found = None
+    while (block := _one(text, at, terms)) is not None:
+        found = joined_blocks(found, block) if found else block
+        if block.open or block.problem is not None:
+            break
+        at = _after(text, block.end)
+    if found is None or found.open:
+        return found
+    if terms.more and at + _ENOUGH > len(text):
+        return Block(len(text), open=True)
+    return replace(found, end=at) if found.problem is None else found
+
+
+def _after(text: str, at: int) -> int:
+    after = _AFTER.match(text, at)
+    return after.end() if after else at
+
+
+def _one(text: str, at: int, terms: Terms) -> Block | None:
     """The call of a known tool at `at`: its name, and its input as JSON or as GLM's elements."""
     head = _NAMED.match(text, at)
     if head is None:
@@ -52,7 +74,8 @@ def marked(text: str, at: int, terms: Terms) -> Block | None:
     if not resolved_tool(head.group("name"), terms.specs):
         return None
     if text.startswith("<", head.end()):
-        return markup.markup_call(text, at, terms, markup.GLM)
+        block = markup.markup_call(text, at, terms, markup.GLM)
+        return block if block is None else replace(block, end=_after_tag(text, block.end))
     return _unless_protocol(head.group("name"), text, head.end(), terms)
 
 
@@ -82,15 +105,14 @@ def _unless_protocol(name: str, text: str, at: int, terms: Terms) -> Block | Non
     return None if block and block.calls else call_with(name, text, at, terms)
 
 
-def _is_known(text: str, at: int, terms: Terms) -> bool:
-    head = _NAMED.match(text, at)
-    return head is not None and resolved_tool(head.group("name"), terms.specs) is not None
+def _after_tag(text: str, at: int) -> int:
+    closer = _CALL_END.match(text, at)
+    return closer.end() if closer else at
 
 
 def _begun(text: str, at: int, terms: Terms) -> Block | None:
     """A name that the text ends behind: its input may still come."""
-    name = re.compile(_NAME).match(text, at)
-    if not terms.more or name is None or not resolved_tool(name.group("name"), terms.specs):
+    name = _BEGUN.match(text, at) if terms.more else None
+    if name is None or not resolved_tool(name.group("name"), terms.specs):
         return None
-    rest = text[name.end() : name.end() + 24]
-    return Block(len(text), open=True) if name.end() + len(rest) >= len(text) else None
+    return Block(len(text), open=True)

@@ -13,7 +13,7 @@ from azent.messages import Problem
 from azent.reply.alone import in_a_sentence
 from azent.reply.dialects import markup
 from azent.reply.dialects.python import python_calls
-from azent.reply.found import Block, Terms
+from azent.reply.found import Block, Terms, joined_blocks
 from azent.reply.weigh import call_with, protocol, truncated
 from azent.validate import resolved_tool
 
@@ -70,14 +70,10 @@ def _contents(text: str, at: int, terms: Terms) -> Block | None:
         block = _one(text, begin, terms) if _CALLISH.match(text, begin) else None
         if block is None:
             break
-        found = _both(found, block)
+        found = joined_blocks(found, block)
     if found is not None and not (found.calls or found.problem or found.open):
         return found if found.wrapper else None
     return found
-
-
-def _both(one: Block, other: Block) -> Block:
-    return replace(other, calls=one.calls + other.calls, repairs=one.repairs + other.repairs)
 
 
 def _skip(text: str, at: int) -> int:

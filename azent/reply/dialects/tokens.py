@@ -60,7 +60,7 @@ FUNCTION_GEMMA = Tokens(
 )
 QWEN_AGENT = Tokens(
     re.compile(r"✿FUNCTION✿\s*:?\s*(?P<name>[^\s{}✿]+)\s*✿ARGS✿\s*:?\s*(?=\{)"),
-    re.compile(r"✿(?=RE(?:SULT|TURN)✿)"),
+    re.compile(r"(?=✿RE(?:SULT|TURN)✿)"),
 )
 
 

@@ -83,7 +83,7 @@ class Cursor:
     """A place in a text, and what was bent on the way there.
 
     `python`: its strings are Python's, and words without quotes are no values. `naive`: a string
-    ends at the first quote. `literal`: backslashes that can be meant both ways are kept.
+    ends at the first quote. `mixed`: quotes of another style may end it. `literal`: backslashes that can be meant both ways are kept.
     `ambiguous` tells whether there were any. `reach` is how far was looked ahead in vain.
     """
 
@@ -94,10 +94,11 @@ class Cursor:
         *,
         python: bool = False,
         naive: bool = False,
+        mixed: bool = False,
         literal: bool = False,
     ) -> None:
         self.text, self.at = text, at
-        self.python, self.naive, self.literal = python, naive, literal
+        self.python, self.naive, self.mixed, self.literal = python, naive, mixed, literal
         self.bent: Counter[str] = Counter()
         self.ambiguous = False
         self.reach = 0
@@ -176,16 +177,19 @@ class Cursor:
         else:
             if triple in _TRIPLE:
                 self.reach = len(self.text)  # all of it: triple quotes may end anywhere
-            span = strings.quoted(self.text, self.at, place, self.naive or place == "key")
+            naive = self.naive or place == "key"
+            span = strings.quoted(self.text, self.at, place, naive, self.mixed)
         if span is None:
             raise Cut
         written = self.text[span.begin : span.end]
         if span.inner:
             self._check_inner_quotes(span, opener, written)
+        if self.mixed and strings.ends_inside(self.text, span, opener):
+            raise Fault("quotes of two styles stand in a string", span.begin, reach=span.end)
         self.at = span.after
         if raw:
             return written
-        self._note(written, opener)
+        self._note(written, opener, self.text[span.end : span.after])
         return strings.decoded(written, self.python, self.literal)
 
     # ---- parts ----
@@ -226,17 +230,17 @@ class Cursor:
         return Bare(word)
 
     def _check_inner_quotes(self, span: strings.Span, opener: str, raw: str) -> None:
-        if (opener == '"' and span.inner % 2) or strings.is_joined(raw):
+        if (opener == '"' and strings.is_odd(span, raw)) or strings.is_joined(raw):
             what = "the quotes inside a string are not escaped"
             raise Fault(what, span.begin, reach=span.end)
         self.bend(INNER_QUOTES)
 
-    def _note(self, raw: str, opener: str) -> None:
+    def _note(self, raw: str, opener: str, closer: str) -> None:
         """Count what was bent to read a string."""
-        if opener in "'`" and not self.python:
-            self.bend("single quotes")
-        elif opener in _FULL_WIDTH:
+        if not (opener + closer).isascii():
             self.bend("typographic punctuation")
+        elif opener in "'`" and not self.python:
+            self.bend("single quotes")
         if "\n" in raw and not self.python:
             self.bend("line breaks in a string")
         if "\\" in raw and strings.has_unknown_escapes(raw):

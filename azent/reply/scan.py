@@ -20,18 +20,15 @@ from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
 from azent.reply.fence import fenced
 from azent.reply.found import Block, Mode, Terms
+from azent.reply.inline import beside_words, inline, is_protocol
 from azent.reply.spots import Spot, held_from, next_spot
 from azent.reply.weigh import protocol
 
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
 _MAYBE_SEQUEL = re.compile(r"[\s,;]*+(?:an?d?|or?)?\s*\Z")
 _HELD_IN_MODE = re.compile(
-    r"<\|[^\n]{0,200}\Z|<\|(?:call|return)\|>\s{0,8}<[^>\n]{0,8}\Z|[<\[◁\n][^<\[◁]{0,40}\Z|\s+\Z"
-)
-_INVENTED = re.compile(
-    r"[ \t]{0,8}[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation"
-    r"|Results?|Output|User|Human|Assistant)[*_]{0,2}[ \t]{0,2}[:：]",
-    re.IGNORECASE,
+    r"<\|[^\n]{0,200}\Z|<\|(?:call|return)\|>\s{0,8}<[^>\n]{0,8}\Z|[<\[◁][^<\[◁]{0,40}\Z"
+    r"|\n[ \t]{0,30}[`~]*\Z|\s+\Z"
 )
 _NEXT = 12  # so many characters tell whether a line goes on behind a call with a call
 _PATIENCE = 20_000  # characters that may be read in vain, besides twice as many as were passed
@@ -128,7 +125,7 @@ class Scan:
         while (spot := next_spot(self._text, at, terms.specs, terms.words_only)) is not None:
             block = self._read(spot, terms) if self._patient(spot) else None
             if block is not None and block.open and terms.more:
-                yield from self._prose(self._whole_lines(spot.begin))
+                yield from self._prose(self._whole_lines(min(spot.begin, spot.start)))
                 return
             if block is not None and not self._in_vain(spot, block):
                 # A quote mark before a call is dropped with it; before words it is one of them.
@@ -173,7 +170,7 @@ class Scan:
         """The words up to a line on which the model plays the other side."""
         at = 0
         while (at := words.find("\n", at)) >= 0:
-            if _INVENTED.match(words, at + 1):
+            if alone.INVENTED.match(words, at + 1):
                 self._stopped = True
                 return words[:at]
             at += 1
@@ -209,6 +206,8 @@ class Scan:
         match spot.kind:
             case "value":
                 return self._value(at, terms, sequel=False)
+            case "inline":
+                return inline(text, at, terms)
             case "quoted":
                 return _in_quotes(text, at, terms)
             case "fence":
@@ -263,6 +262,8 @@ class Scan:
         end, alone_there = alone.rest_of_line(self._text, block.end)
         if terms.more and self._line_is_open(end):
             return Block(len(self._text), open=True)
+        if not alone_there and is_protocol(self._text, at) and not alone.is_shown(self._text, at):
+            return beside_words(block)
         if not alone_there:
             return Block(block.end, words=self._text[at : block.end])
         return replace(block, end=end) if block.says_something else block

@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 
 from azent.messages import Specs
-from azent.reply import alone
+from azent.reply import alone, inline
 from azent.reply.dialects import ANSWER_OPENERS, FIRST, HEADS, openers
 from azent.reply.dialects.openers import beginnings
 
 _FIRST = f"[{re.escape(FIRST)}]"
-_SPOT = re.compile(rf"[\n:：=`<]|{_FIRST}")  # "<" too, because a tool's name may be a tag
+_SPOT = re.compile(rf"[\n:：=`<{{]|{_FIRST}")  # "<" too, because a tool's name may be a tag
 _VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
 _BEGIN = rf"\n{alone.UNSEEN}{{0,80}}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]{{1,20}})?"
 _LINE = re.compile(
@@ -33,7 +33,8 @@ _MARK = re.compile(rf"(?P<dialect>(?={openers('anywhere')}))")
 _ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _FENCE = re.compile(r"(?P<fence>(?=```))")
 _TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
-_LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
+_INLINE = re.compile(rf"(?P<inline>(?={inline.OPENER}))")
+_LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE, "{": _INLINE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
 _BEGUN = re.compile(
@@ -44,7 +45,8 @@ _HELD = re.compile(
     r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?|"
     r"(?:assistant|commentary|analysis)[ a-z]{0,20}(?:to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8}<?)?"
     r"|to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8})\Z"
-    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z|\{[^\n]{0,20}\Z"
+    rf"|{inline.HELD_MARKS}"
     r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z|<(?:\|channel|unused94)>\w{0,6}\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )
@@ -66,6 +68,9 @@ def next_spot(text: str, at: int, specs: Specs, words_only: bool) -> Spot | None
         match = _looked(text, hit.start(), words_only)
         if match is not None:
             kind = str(match.lastgroup)
+            if kind == "inline":
+                start = inline.marks_before(text, at, match.start())
+                return Spot(kind, match.start(), start, match.start())
             return Spot(kind, match.start(), match.start(kind), match.end())
         if hit.group() == "<" and not words_only and _names_tool(text, hit.start(), specs):
             return Spot("tag", hit.start(), hit.start(), hit.start())

@@ -86,7 +86,7 @@ class Scan:
         if behind > 4000:
             self._text, self._at = self._text[behind:], self._at - behind
         held = len(self._text) - self._at
-        self._waits_for = held // 8 if held > 2000 else 0
+        self._waits_for = held // 8 if held > 300 else 0
 
     # ---- the pass ----
 

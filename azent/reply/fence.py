@@ -81,9 +81,7 @@ def _listing(text: str, opener: re.Match[str], terms: Terms) -> Block:
     return Block(opener.end(), words=text[begin : opener.end()], mode=mode)
 
 
-def _with_closers(
-    text: str, found: Block, openers: list[re.Match[str]], terms: Terms
-) -> Block:
+def _with_closers(text: str, found: Block, openers: list[re.Match[str]], terms: Terms) -> Block:
     """The calls with the ends of all their opening lines."""
     end = found.end
     for _ in openers[1:]:

@@ -29,7 +29,9 @@ _HEADER = re.compile(
 )
 _THOUGHT = re.compile(r"analysis(?=\w)")
 _THOUGHT_END = re.compile(r"assistant(?:final|(?=(?:commentary|analysis) ?to=))")
-_BEGUN = re.compile(rf"{_NAME}(?:\s{{0,4}}:)?\s{{0,8}}(?:`{{1,3}}[a-z]{{0,4}}\s{{0,8}}|<\w{{0,7}})?\Z")
+_BEGUN = re.compile(
+    rf"{_NAME}(?:\s{{0,4}}:)?\s{{0,8}}(?:`{{1,3}}[a-z]{{0,4}}\s{{0,8}}|<\w{{0,7}})?\Z"
+)
 _AFTER = re.compile(r"\s*+(?:```)?[\s,;]*+")
 _CALL_END = re.compile(r"\s*+</tool_call>")
 _MARK = re.compile(r"<[|｜/]|\[/")

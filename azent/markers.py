@@ -65,5 +65,4 @@ def escape_markers(json_text: str) -> str:
 
 
 def _escaped(marker: re.Match[str]) -> str:
-    first, *rest = marker.group()
-    return f"\\u{ord(first):04x}{''.join(rest)}"
+    return f"\\u{ord(marker[0][0]):04x}{marker[0][1:]}"

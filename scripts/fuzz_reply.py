@@ -8,8 +8,8 @@ a file alone is tried again.
 
 A text breaks the reader when reading raises or takes seconds, when reading it in pieces gives
 another reply, or when a call of a tool that was not offered is legal; with `--words` also when the
-words or the reasoning shown on the way are not those of the reply. What is found belongs into tests/test_reading.py
-or tests/test_reader.py, as a case for its whole kind.
+words or the reasoning shown on the way are not those of the reply. What is found belongs into
+tests/test_reading.py or tests/test_reader.py, as a case for its whole kind.
 """
 
 from __future__ import annotations

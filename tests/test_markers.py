@@ -19,8 +19,8 @@ from tests.reading import CASES
 TEMPLATES: dict[str, str] = json.loads((CASES / "templates.json").read_text("utf-8"))
 MODELS = Path(__file__).resolve().parent.parent / "docs" / "models.md"
 MARK = re.compile(
-    r"<[^<>\s]{1,40}(?: name=\"\w+\")?>(?:>)?|\[\|?/?[A-Za-z_ ]{2,24}\|?\](?!\()|\]~!?b[\[\]]|\[e~\[|\]<\]\w+\[>\["
-    r"|✿\w+✿|◁/?\w+▷|<<?/?\w+>>?"
+    r"<{1,2}/?[^<>\s]{1,40}(?: name=\"\w+\")?>{1,2}|\[\|?/?[A-Za-z_ ]{2,24}\|?\]"
+    r"|\]~!?b[\[\]]|\[e~\[|\]<\]\w+\[>\[|✿\w+✿|◁/?\w+▷"
 )
 
 

@@ -30,6 +30,7 @@ _HELD_IN_MODE = re.compile(
     r"<\|[^\n]{0,200}\Z|<\|(?:call|return)\|>\s{0,8}<[^>\n]{0,8}\Z|[<\[◁][^<\[◁]{0,40}\Z"
     r"|\n[ \t]{0,30}[`~]*\Z|\s+\Z"
 )
+_WORD = re.compile(r"\S")
 _NEXT = 12  # so many characters tell whether a line goes on behind a call with a call
 _PATIENCE = 20_000  # characters that may be read in vain, besides twice as many as were passed
 
@@ -217,7 +218,8 @@ class Scan:
             case "line":
                 return dialect_at(text, at, terms, "line")
             case "reply":
-                return None if self._said else dialect_at(text, at, terms, "reply")
+                said = self._said or _WORD.search(text, self._at, spot.begin)
+                return None if said else dialect_at(text, at, terms, "reply")
             case "python":
                 return self._line_of_python(at, terms)
             case "answer":

@@ -78,7 +78,7 @@ def next_spot(text: str, at: int, specs: Specs, words_only: bool) -> Spot | None
 
 
 def _looked(text: str, at: int, words_only: bool) -> re.Match[str] | None:
-    """What a place is recognised as: the beginning of a dialect, or what may follow its character."""
+    """What begins at `at`: a dialect, or what else may begin with its first character."""
     match = (_ANSWER if words_only else _MARK).match(text, at)
     if match is not None or words_only or text[at] not in _LOOK:
         return match

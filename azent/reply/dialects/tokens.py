@@ -1,7 +1,7 @@
 """Calls between special tokens: a name, a separator, and the arguments as JSON.
 
-Mistral, DeepSeek V3, Kimi K2, both Gemmas and Qwen-Agent. The arguments are read as a value, so the tokens may stand
-inside strings without harm.
+Mistral, DeepSeek V3, Kimi K2, both Gemmas and Qwen-Agent. The arguments are read as a value, so the
+tokens may stand inside strings without harm.
 """
 
 from __future__ import annotations

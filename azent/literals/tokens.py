@@ -84,7 +84,8 @@ class Cursor:
 
     `python`: its strings are Python's, and words without quotes are no values. `naive`: a string
     ends at the first quote. `mixed`: quotes of another style may end it. `literal`: backslashes
-    that can be meant both ways are kept. `ambiguous` tells whether there were any. `reach` is how far was looked ahead in vain.
+    that can be meant both ways are kept. `ambiguous` tells whether there were any. `reach` is how
+    far was looked ahead in vain.
     """
 
     def __init__(

@@ -111,7 +111,7 @@ class _Hearing:
                 self.reason = reply.done_reason
                 self.corrections += not usable(reply)
                 said = bool(self.kept) and reply.move not in NARROWING and not reply.problem
-                return [Words(self.kept)] if said else []
+                return [Words(reply.text)] if said else []
             case Answer(calls=calls, usage=usage):
                 made = calls if self.parallel else calls[:1]
                 return [Finish(made, self.reason, usage, self.corrections)]

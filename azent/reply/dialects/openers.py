@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _QUANTIFIER = "?*+{"
@@ -37,7 +38,7 @@ def _alternatives(pattern: str) -> list[list[str]]:
 
 def _head(tokens: list[str]) -> str:
     head = ""
-    for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
+    for token, following in pairwise([*tokens, ""]):
         if token[0] in _SPECIAL or _is_class(token) or (following and following in _QUANTIFIER):
             break
         head += token.removeprefix("\\")

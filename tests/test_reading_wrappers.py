@@ -21,6 +21,7 @@ from tests.reading import Outcome, outcome, specs
 OSLO: list[Any] = [["get_weather", {"city": "Oslo"}]]
 NOW: list[Any] = [["now", {}]]
 CALL = '{"tools":[{"tool":"get_weather","tool_input":{"city":"Oslo"}}]}'
+ONE = '{"tool":"get_weather","tool_input":{"city":"Oslo"}}'
 INPUT = '{"city": "Oslo"}'
 HERMES = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
 BESIDE = "error:malformed"
@@ -71,6 +72,8 @@ INLINE = [
     ("a fence behind words", f"Bien. ```json\n{CALL}\n```", OSLO, "Bien."),
     ("the end of a turn", f"Let me check. {CALL}<|im_end|>", OSLO, "Let me check."),
     ("an invented result", f"Let me check. {CALL}\nObservation: 4\nIt", OSLO, "Let me check."),
+    ("a single call", f"Ich sehe nach. {ONE}", OSLO, "Ich sehe nach."),
+    ("a single call in a sentence", f"Use {ONE} for it.", "none", f"Use {ONE} for it."),
     ("behind reasoning", f"<think>hm</think>Let me check. {CALL}", OSLO, "Let me check."),
     ("behind what is not known", f"Je ne sais pas. Je regarde. {CALL}", OSLO, None),
     ("words behind it", f"Let me check. {CALL} I will tell you.", BESIDE, None),

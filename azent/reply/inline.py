@@ -16,8 +16,8 @@ from azent.reply.alone import INVENTED, is_shown, line_lead, may_be_refused
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import protocol
 
-OPENER = r"\{\s{0,8}[\"'“]?(?i:tools)[\"'”]?\s{0,8}[:：]"
-_OPENER = re.compile(OPENER)
+OPENER = r"\{\s{0,8}[\"'“„]?(?i:tools?)[\"'”“]?\s{0,8}[:：]"
+_WHOLE = re.compile(r"\{\s{0,8}[\"'“„]?(?i:tools)\b")
 _MARKS = re.compile(r"(?:[*_(]{1,6}|<[A-Za-z]{1,20}>|print\()[ \t]?\Z")
 HELD_MARKS = r"(?:[*_(]{1,6}|<[A-Za-z]{1,20}>|print\()[ \t]?(?:\{[^\n]{0,20})?\Z"
 _CLOSERS = re.compile(r"[ \t]*+(?:[*_)}\];,]++[ \t]*+)?(?:</[A-Za-z]{1,20}>)?\s*+(?:```\s*+)?")
@@ -38,10 +38,10 @@ def inline(text: str, at: int, terms: Terms) -> Block | None:
     block = protocol(text, at, terms)
     if block is None or block.open or not block.says_something:
         return block
-    return _judged(text, block, lead, terms)
+    return _judged(text, at, block, lead, terms)
 
 
-def _judged(text: str, block: Block, lead: str, terms: Terms) -> Block:
+def _judged(text: str, at: int, block: Block, lead: str, terms: Terms) -> Block:
     """The block where the reply ends with it, and a problem where it goes on."""
     closers = _CLOSERS.match(text, block.end)
     end = closers.end() if closers else block.end
@@ -49,20 +49,25 @@ def _judged(text: str, block: Block, lead: str, terms: Terms) -> Block:
         return Block(len(text), open=True)
     invented = INVENTED.match(text, end) is not None
     if not (invented or _END.match(text, end)) or may_be_refused(lead):
-        return beside_words(block)
+        return beside_words(text, at, block)
     return replace(block, end=end, stop=invented)
 
 
-def beside_words(block: Block) -> Block:
-    """A block whose calls do not run, because of the words on their line."""
+def beside_words(text: str, at: int, block: Block) -> Block:
+    """What the JSON at `at` comes to, where the words on its line keep it from running.
+
+    A single call without the protocol's list may be part of the sentence, so it stays text.
+    """
+    if not _is_protocol(text, at):
+        return Block(block.end, words=text[at : block.end])
     if not block.calls:
         return block
     return Block(block.end, problem=Problem("malformed", _BESIDE))
 
 
-def is_protocol(text: str, at: int) -> bool:
-    """Does the protocol's own JSON begin at `at`?"""
-    return _OPENER.match(text, at) is not None
+def _is_protocol(text: str, at: int) -> bool:
+    """Does the protocol's own JSON, with its list of calls, begin at `at`?"""
+    return _WHOLE.match(text, at) is not None
 
 
 def marks_before(text: str, begin: int, at: int) -> int:

@@ -20,7 +20,7 @@ from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
 from azent.reply.fence import fenced
 from azent.reply.found import Block, Mode, Terms
-from azent.reply.inline import beside_words, inline, is_protocol
+from azent.reply.inline import beside_words, inline
 from azent.reply.spots import Spot, held_from, next_spot
 from azent.reply.weigh import protocol
 
@@ -264,8 +264,8 @@ class Scan:
         end, alone_there = alone.rest_of_line(self._text, block.end)
         if terms.more and self._line_is_open(end):
             return Block(len(self._text), open=True)
-        if not alone_there and is_protocol(self._text, at) and not alone.is_shown(self._text, at):
-            return beside_words(block)
+        if not alone_there and not alone.is_shown(self._text, at):
+            return beside_words(self._text, at, block)
         if not alone_there:
             return Block(block.end, words=self._text[at : block.end])
         return replace(block, end=end) if block.says_something else block

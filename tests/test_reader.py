@@ -210,6 +210,7 @@ def test_quotes_around_data_stay(text: str) -> None:
         "```\nx\n" + " " * 60 + '```\n{"tool":"now","tool_input":{}}',
         '```{"' + "y" * 95 + 'tools": []}\nObservation:',
         '<｜DSML｜\ninvoke name="now">',
+        '`]<]minimax[>[<invoke name="r">',
     ],
 )
 @pytest.mark.parametrize("reason", ["stop", "length"])

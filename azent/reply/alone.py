@@ -57,7 +57,8 @@ INVENTED = re.compile(  # a line on which the model plays the other side
 )
 _REFUSAL = re.compile(  # words of other languages that may refuse a call
     r"\b(?:nicht|niemals|keine?[mnrs]?|ohne|pas|jamais|sans|nunca|jamás|não|nem|non|mai|niet|geen"
-    r"|не|нет|никогда|no (?:voy|debo|puedo|ejecut\w+|llam\w+))\b|[不没别無]|ません|ない|않|못",
+    r"|не|нет|никогда|no (?:voy|debo|puedo|ejecut\w+|llam\w+))\b|ません|ない|않|못"
+    r"|不(?![过過错錯久同])|[没沒](?![问問关關事])|(?<![特分区區个個])[别別]",
     re.IGNORECASE,
 )
 _REST = re.compile(GAP + r"(?:[}\])`\"';,]+[ \t]*)?")
@@ -98,7 +99,8 @@ def is_shown(text: str, at: int) -> bool:
 
 def may_be_refused(lead: str) -> bool:
     """May the last sentence of a lead refuse, in a language that only some words are known of?"""
-    return bool(_REFUSAL.search(re.split(r"[.!?]\s+|[。！？]", lead.strip())[-1]))
+    sentences = re.split(r"[.!?]\s+|[。！？]", lead.strip().rstrip("。！？"))
+    return bool(_REFUSAL.search(sentences[-1]))
 
 
 def _leads_on(line: str) -> bool:

@@ -2,8 +2,7 @@
 
 `Let me check. {"tools": [...]}` is a call where the reply ends with it. Followed by words it does
 not run, but nobody should read it as the answer either: it is a problem, and the model is asked
-again.
-Where the words say that no call is meant (a denial, an example, a quotation) it stays text.
+again. Where the words say that no call is meant (a denial, an example, a quotation) it stays text.
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ _CLOSER = re.compile(
     r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
 )
 _ANY_CLOSER = re.compile(rf"</{_SPACE}(?:{_WORDS})>")
-_HALF_OPEN = re.compile(r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|<[^>\n]{0,200}\Z")
+_HALF_OPEN = re.compile(
+    r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|(?:\]<\]minimax\[>\[)?<[^>\n]{0,200}\Z"
+)
 _AFTER = re.compile(r"[\s,;]*+(?:\s*+\S){120}")  # so much tells what follows: a tag, a call
 _SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")

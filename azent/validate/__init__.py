@@ -69,9 +69,9 @@ def _unknown(name: str, specs: Specs) -> Problem:
 def _judged(call: Call, spec: Mapping[str, Any], trusted: bool) -> tuple[Call, tuple[str, ...]]:
     if (problem := _unreadable(call)) is not None:
         return dataclasses.replace(call, problem=problem), ()
-    judge = judge_for(spec.get("parameters") or _NO_PARAMETERS, trusted)
-    coercer = Coercer(judge)
     try:
+        judge = judge_for(spec.get("parameters") or _NO_PARAMETERS, trusted)
+        coercer = Coercer(judge)
         given = _as_object(call.tool_input, judge, coercer)
         if not isinstance(given, dict):
             return dataclasses.replace(call, tool_input={}, problem=_no_object(call, given)), ()

@@ -8,7 +8,7 @@ Each bend is told in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -25,12 +25,14 @@ from azent.validate.kinds import (
     written_as,
 )
 from azent.validate.names import folded, resolved
+from azent.validate.unions import BRANCHES, Branch
 
 _INTEGER = re.compile(r"[+-]?\d{1,4000}(?:\.0*)?(?:[eE]\+?\d{1,3})?")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][+-]?\d{1,3})?")
 _TRUTHS = {"true": True, "false": False}
 _NOTHINGS = ("null", "none", "nil", "undefined", "")
-_UNION = ("anyOf", "oneOf")
+
+_Try = tuple[Any, list[str]]  # what became of a value, and what was done to it
 
 
 class Coercer:
@@ -43,9 +45,8 @@ class Coercer:
     def coerced(self, value: Any, part: Any, path: str) -> Any:
         """`value` as a part of the schema asks for it, or unchanged."""
         schema = self.judge.target(part)
-        for union in _UNION:
-            if isinstance(schema.get(union), list):
-                value = self._chosen(value, schema[union], path)
+        for union, branches in schema.get(BRANCHES, {}).items():
+            value = self._chosen(value, schema[union], branches, path)
         for each in schema.get("allOf", ()):
             value = self.coerced(value, each, path)
         if choices := choices_of(schema):
@@ -57,30 +58,43 @@ class Coercer:
 
     # ---- unions ----
 
-    def _chosen(self, value: Any, branches: list[Any], path: str) -> Any:
-        for branch in sorted(branches, key=_is_text) if isinstance(value, Bare) else branches:
-            made, _ = self._tried(value, branch, path)
-            if isinstance(value, Bare) and made is not value and not isinstance(made, list):
-                return made
-            if self.judge.allows(plain(value), branch):
-                return self._tried(value, branch, path)[0]
-        outcomes = []
-        for branch in branches:
-            made, bent = self._tried(value, branch, path)
-            if self.judge.allows(plain(made), branch):
-                outcomes.append((len(bent), made, bent))
-        if not outcomes:
-            return value
-        least = min(cost for cost, _, _ in outcomes)
+    def _chosen(self, value: Any, parts: list[Any], branches: Sequence[Branch], path: str) -> Any:
+        """`value` as one of the alternatives asks for it: the one that takes it as it is, else
+        the one that takes it with the least bending, else the one that is meant."""
+        for part in sorted(parts, key=_is_text) if isinstance(value, Bare) else parts:
+            if isinstance(value, Bare):
+                made, _ = self._tried(value, part, path)
+                if made is not value and not isinstance(made, list):
+                    return made
+            if self.judge.allows(plain(value), part):
+                return self._tried(value, part, path)[0]
+        tries = [(part, *self._tried(value, part, path)) for part in parts]
+        fitting = [
+            (len(bent), made, bent)
+            for part, made, bent in tries
+            if self.judge.allows(plain(made), part)
+        ]
+        if fitting:
+            return self._cheapest(fitting, value)
+        distances = [
+            (*branch.distance(made), self.judge.faults(plain(made), part))
+            for branch, (part, made, _) in zip(branches, tries, strict=True)
+        ]
+        nearest = [(cost, *each[1:]) for cost, each in zip(distances, tries, strict=True)]
+        return self._cheapest(nearest, value)
+
+    def _cheapest(self, outcomes: list[tuple[Any, Any, list[str]]], value: Any) -> Any:
+        """The outcome of the least cost; the value as it is where that is not one and the same."""
+        least = min((cost for cost, _, _ in outcomes), default=0)
         cheapest = [(made, bent) for cost, made, bent in outcomes if cost == least]
-        if any(repr(made) != repr(cheapest[0][0]) for made, _ in cheapest):
+        if not cheapest or any(repr(made) != repr(cheapest[0][0]) for made, _ in cheapest):
             return value
         self.bent += cheapest[0][1]
         return cheapest[0][0]
 
-    def _tried(self, value: Any, branch: Any, path: str) -> tuple[Any, list[str]]:
+    def _tried(self, value: Any, part: Any, path: str) -> _Try:
         trial = Coercer(self.judge)
-        return trial.coerced(value, branch, path), trial.bent
+        return trial.coerced(value, part, path), trial.bent
 
     # ---- enumerations ----
 

@@ -32,15 +32,21 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][+-]?\d{
 _TRUTHS = {"true": True, "false": False}
 _NOTHINGS = ("null", "none", "nil", "undefined", "")
 
-_Try = tuple[Any, list[str]]  # what became of a value, and what was done to it
+_Trial = tuple[int, int, str]  # the ids of a value and of a part of the schema, and the path
+_Try = tuple[Any, list[str], Any]  # what became of a value, what was done to it, and the value
 
 
 class Coercer:
-    """Bends the values of one call; `bent` tells what it did."""
+    """Bends the values of one call; `bent` tells what it did.
 
-    def __init__(self, judge: Judge) -> None:
+    What was tried for an alternative of a union is kept in `_tries`: unions inside of unions would
+    try the same for each alternative of the outer ones.
+    """
+
+    def __init__(self, judge: Judge, tries: dict[_Trial, _Try] | None = None) -> None:
         self.judge = judge
         self.bent: list[str] = []
+        self._tries: dict[_Trial, _Try] = {} if tries is None else tries
 
     def coerced(self, value: Any, part: Any, path: str) -> Any:
         """`value` as a part of the schema asks for it, or unchanged."""
@@ -68,20 +74,16 @@ class Coercer:
                     return made
             if self.judge.allows(plain(value), part):
                 return self._tried(value, part, path)[0]
-        tries = [(part, *self._tried(value, part, path)) for part in parts]
-        fitting = [
-            (len(bent), made, bent)
-            for part, made, bent in tries
-            if self.judge.allows(plain(made), part)
+        tries = [self._tried(value, part, path) for part in parts]
+        faults = [
+            self.judge.faults(plain(t[0]), part) for t, part in zip(tries, parts, strict=True)
         ]
-        if fitting:
-            return self._cheapest(fitting, value)
-        distances = [
-            (*branch.distance(made), self.judge.faults(plain(made), part))
-            for branch, (part, made, _) in zip(branches, tries, strict=True)
-        ]
-        nearest = [(cost, *each[1:]) for cost, each in zip(distances, tries, strict=True)]
-        return self._cheapest(nearest, value)
+        if 0 in faults:
+            fitting = [each for each, count in zip(tries, faults, strict=True) if not count]
+            return self._cheapest([(len(bent), made, bent) for made, bent in fitting], value)
+        distances = [each.distance(made) for each, (made, _) in zip(branches, tries, strict=True)]
+        costs = zip(distances, faults, strict=True)
+        return self._cheapest([(cost, *t) for cost, t in zip(costs, tries, strict=True)], value)
 
     def _cheapest(self, outcomes: list[tuple[Any, Any, list[str]]], value: Any) -> Any:
         """The outcome of the least cost; the value as it is where that is not one and the same."""
@@ -92,9 +94,13 @@ class Coercer:
         self.bent += cheapest[0][1]
         return cheapest[0][0]
 
-    def _tried(self, value: Any, part: Any, path: str) -> _Try:
-        trial = Coercer(self.judge)
-        return trial.coerced(value, part, path), trial.bent
+    def _tried(self, value: Any, part: Any, path: str) -> tuple[Any, list[str]]:
+        key = id(value), id(part), path
+        if key not in self._tries:
+            trial = Coercer(self.judge, self._tries)
+            self._tries[key] = (trial.coerced(value, part, path), trial.bent, value)
+        made, bent, _ = self._tries[key]
+        return made, bent
 
     # ---- enumerations ----
 

@@ -17,7 +17,7 @@ from azent.messages import Problem
 from azent.validate.faults import problem_of
 from azent.validate.formats import format_checker
 from azent.validate.prepared import Target, following, prepared
-from azent.validate.unions import validator_class
+from azent.validate.unions import counting, validator_class
 
 # What a schema brings about where a keyword has a value of the wrong kind ("properties": []).
 UNFIT = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
@@ -37,12 +37,14 @@ class Judge:
 
     def allows(self, value: Any, schema: Any) -> bool:
         """Does `value` fit a part of this schema?"""
-        return next(self.validator.descend(value, schema), None) is None
+        with counting():
+            return next(self.validator.descend(value, schema), None) is None
 
     def faults(self, value: Any, schema: Any) -> int:
         """How many faults a value has by a part of this schema, as far as they are counted."""
-        found = self.validator.descend(value, schema)
-        return len(list(itertools.islice(found, _MOST_ERRORS)))
+        with counting():
+            found = self.validator.descend(value, schema)
+            return len(list(itertools.islice(found, _MOST_ERRORS)))
 
 
 class _Same:
@@ -94,7 +96,8 @@ def verdict(tool: str, tool_input: dict[str, Any], judge: Judge) -> Problem | No
     import referencing.exceptions
 
     try:
-        found = list(itertools.islice(judge.validator.iter_errors(tool_input), _MOST_ERRORS))
+        with counting():
+            found = list(itertools.islice(judge.validator.iter_errors(tool_input), _MOST_ERRORS))
     except referencing.exceptions.Unresolvable as error:
         return Problem("invalid_argument", f"{tool}: its schema refers to {error.ref!r}, not given")
     except (re.error, jsonschema.exceptions.UnknownType, *UNFIT) as error:

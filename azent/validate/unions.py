@@ -8,6 +8,8 @@ for the property first also keeps judging linear: only the alternative that is m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -113,6 +115,24 @@ def validator_class() -> Any:
     return extend(jsonschema.Draft202012Validator, keywords)
 
 
+@contextmanager
+def counting() -> Iterator[None]:
+    """While it is entered, the faults of a value by an alternative are counted once.
+
+    Unions inside of unions would otherwise count those of the inner values for each alternative
+    of the outer ones, which is exponential in the depth.
+    """
+    token = _counted.set({})
+    try:
+        yield
+    finally:
+        _counted.reset(token)
+
+
+# By the ids of a value and of an alternative; the value is kept, so that its id stays its own.
+_counted: ContextVar[dict[tuple[int, int], tuple[Any, int]]] = ContextVar("counted")
+
+
 def _judged(
     keyword: str, validator: Any, parts: Sequence[Any], value: Any, schema: Schema
 ) -> Iterator[ValidationError]:
@@ -121,13 +141,48 @@ def _judged(
     places = meant(value, branches)
     if fault := _tag_fault(value, [branches[at] for at in places]):
         yield fault
+    elif len(places) == 1:
+        yield from validator.descend(value, parts[places[0]], schema_path=places[0])
+    else:
+        counts = {at: _count(validator, parts[at], value) for at in places}
+        fitting = list(counts.values()).count(0)
+        if not fitting:
+            nearest = [at for at in places if counts[at] == min(counts.values())]
+            yield from _of_nearest(validator, parts, value, nearest)
+        elif fitting > 1 and keyword == "oneOf":
+            yield _fault("it fits more than one of the alternatives")
+
+
+def _count(validator: Any, part: Any, value: Any) -> int:
+    counted = _counted.get()
+    key = id(value), id(part)
+    if key not in counted:
+        counted[key] = value, len({_place(each) for each in validator.descend(value, part)})
+    return counted[key][1]
+
+
+def _place(fault: ValidationError) -> tuple[Any, ...]:
+    """What makes a fault one of its own: where it is, and which name is missing there."""
+    missing = fault.message if fault.validator == "required" else ""
+    return (*fault.relative_path, missing)
+
+
+def _of_nearest(
+    validator: Any, parts: Sequence[Any], value: Any, nearest: Sequence[int]
+) -> Iterator[ValidationError]:
+    """The faults by the nearest alternative; one fault where several are as near.
+
+    Where its faults lie deep inside, the first of several is taken: to look into all of them at
+    each level would be exponential.
+    """
+    first, *others = nearest
+    faults = list(validator.descend(value, parts[first], schema_path=first))
+    if not others or any(_depth(fault) > 1 for fault in faults):
+        yield from faults
         return
-    faults = [list(validator.descend(value, parts[at], schema_path=at)) for at in places]
-    fitting = faults.count([])
-    if fitting > 1 and keyword == "oneOf":
-        yield _fault("it fits more than one of the alternatives")
-    if not fitting:
-        yield from _nearest(faults)
+    for at in others:
+        faults += validator.descend(value, parts[at], schema_path=at)
+    yield _fault("", context=faults)
 
 
 def _tag_fault(value: Any, branches: Sequence[Branch]) -> ValidationError | None:
@@ -160,20 +215,9 @@ def _united(tag: str, branches: Sequence[Branch]) -> list[Any]:
     return [choice for branch in branches for choice in branch.tags.get(tag, ())]
 
 
-def _nearest(faults: Sequence[list[ValidationError]]) -> Iterator[ValidationError]:
-    """The faults of the alternative that has the fewest; one fault for all that have as few."""
-    counts = [len({_place(fault) for fault in each}) for each in faults]
-    nearest = [each for each, count in zip(faults, counts, strict=True) if count == min(counts)]
-    if len(nearest) == 1:
-        yield from nearest[0]
-    elif nearest:
-        yield _fault("", context=[fault for each in nearest for fault in each])
-
-
-def _place(fault: ValidationError) -> tuple[Any, ...]:
-    """What makes a fault one of its own: where it is, and which name is missing there."""
-    missing = fault.message if fault.validator == "required" else ""
-    return (*fault.relative_path, missing)
+def _depth(fault: ValidationError) -> int:
+    """How deep inside of a value a fault lies."""
+    return len(fault.relative_path) + max(map(_depth, fault.context or ()), default=0)
 
 
 def _fault(message: str, **more: Any) -> ValidationError:

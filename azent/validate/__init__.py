@@ -70,7 +70,8 @@ def _judged(call: Call, spec: Mapping[str, Any], trusted: bool) -> tuple[Call, t
     if (problem := _unreadable(call)) is not None:
         return dataclasses.replace(call, problem=problem), ()
     try:
-        judge = judge_for(spec.get("parameters") or _NO_PARAMETERS, trusted)
+        parameters = spec.get("accepts") or spec.get("parameters") or _NO_PARAMETERS
+        judge = judge_for(parameters, trusted)
         coercer = Coercer(judge)
         given = _as_object(call.tool_input, judge, coercer)
         if not isinstance(given, dict):

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from azent.literals import Bare, Number, literal, plain
+from azent.messages import ALIASES
 from azent.validate.judge import Judge
 from azent.validate.kinds import (
     IS,
@@ -170,7 +171,8 @@ class Coercer:
         known = schema.get("properties", {})
         extra = schema.get("additionalProperties", {})
         made: dict[str, Any] = {}
-        for key, item in self._renamed(value, known, schema, path).items():
+        named = self._unaliased(value, known, schema.get(ALIASES, {}), path)
+        for key, item in self._renamed(named, known, schema, path).items():
             part = known.get(key, extra)
             new = self.coerced(item, part, f"{path}.{key}")
             if key in known and self._says_nothing(new, part):
@@ -179,6 +181,20 @@ class Coercer:
                     self.bent.append(f"{path}.{key}: {_brief(item)} was left out")
                     continue
             made[key] = new
+        return made
+
+    def _unaliased(
+        self, value: dict[str, Any], known: Schema, aliases: Mapping[str, Any], path: str
+    ) -> dict[str, Any]:
+        """The members under the names that are shown, where others of their names were given."""
+        made = value
+        for shown, places in aliases.items():
+            others = [place for place in places if place[0] not in known]
+            found = next(filter(None, (_found(value, place, known) for place in others)), None)
+            if found is not None and shown not in value:
+                key, item = found
+                made = {**{name: made[name] for name in made if name != key}, shown: item}
+                self.bent.append(f"{path}: {key!r} was read as {shown!r}")
         return made
 
     def _renamed(
@@ -272,6 +288,27 @@ _BENDS: dict[str, Callable[[Coercer, Any, Schema, str], Any]] = {
     "object": Coercer.to_object,
     "string": Coercer.to_string,
 }
+
+
+def _found(value: dict[str, Any], place: Sequence[Any], known: Schema) -> tuple[str, Any] | None:
+    """What stands at a place, given as keys and indexes, and the first key as it was written."""
+    head, *steps = place
+    near = (key for key in value if key not in known and folded(key) == folded(head))
+    key = head if head in value else next(near, None)
+    if key is None:
+        return None
+    item = value[key]
+    for step in steps:
+        if not _has(item, step):
+            return None
+        item = item[step]
+    return key, item
+
+
+def _has(item: Any, step: Any) -> bool:
+    if isinstance(item, dict):
+        return step in item
+    return isinstance(item, list) and isinstance(step, int) and -len(item) <= step < len(item)
 
 
 def _is_text(branch: Any) -> bool:

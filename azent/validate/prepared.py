@@ -25,6 +25,7 @@ _OPENING = (
     *("additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"),
     *("allOf", "anyOf", "oneOf", "$ref", "if", "dependentSchemas"),
 )
+_NAMELESS = {"required", "description", "title", "not"}  # no other names where this is all
 # Keywords under which each schema sees only a part of an object: nothing below them is closed.
 _PARTIAL = ("allOf", "if", "then", "else", "not", "dependentSchemas", "contains", "propertyNames")
 
@@ -74,7 +75,7 @@ def _closed_root(schema: Schema) -> dict[str, Any]:
     """
     is_whole = not any(_partial_references(schema, partial=False))
     closed = dict(_closed(schema, definitions=True)) if is_whole else dict(schema)
-    is_open = "properties" not in schema or any(key in schema for key in _OPENING)
+    is_open = "properties" not in schema or _names_more(schema)
     return closed if is_open else {**closed, "additionalProperties": False}
 
 
@@ -85,7 +86,7 @@ def _closed(node: Any, definitions: bool = False) -> Any:
     for key in _DEFINITIONS if definitions else ():
         if isinstance(node.get(key), Mapping):
             made[key] = {name: _closed(each) for name, each in node[key].items()}
-    is_closed = bool(node.get("properties")) and not any(key in node for key in _OPENING)
+    is_closed = bool(node.get("properties")) and not _names_more(node)
     return {**made, "additionalProperties": False} if is_closed else made
 
 
@@ -97,6 +98,16 @@ def _closed_value(node: Schema, key: str, value: Any) -> Any:
         return _closed(value)
     is_list = key == "prefixItems" or (key in UNIONS and not _says_more(node))
     return [_closed(each) for each in value] if is_list and isinstance(value, list) else value
+
+
+def _names_more(node: Schema) -> bool:
+    """Does a schema say something on other names than those of its `properties`?"""
+    return any(
+        not (isinstance(part, Mapping) and part.keys() <= _NAMELESS)
+        for key in _OPENING
+        if key in node
+        for part in (node[key] if key in ("allOf", *UNIONS) else [node[key]])
+    )
 
 
 def _says_more(node: Schema) -> bool:

@@ -58,21 +58,26 @@ def branches_of(
     parts: Sequence[Any], beside: Schema, target: Callable[[Any], Schema]
 ) -> tuple[Branch, ...]:
     """The alternatives of a union; `beside` is the schema that they stand in."""
-    schemas = [target(part) for part in parts]
-    choices = [_choices(schema, target) for schema in schemas]
+    schemas = [_said(part, target) for part in parts]
+    choices = [_choices(said, target) for said in schemas]
     tags = _tags(choices, beside)
     return tuple(
-        Branch(kinds_of(schema), {tag: own[tag] for tag in tags if tag in own}, _required(schema))
-        for schema, own in zip(schemas, choices, strict=True)
+        Branch(kinds_of(said[0]), {tag: own[tag] for tag in tags if tag in own}, _required(said))
+        for said, own in zip(schemas, choices, strict=True)
     )
 
 
-def _choices(schema: Schema, target: Callable[[Any], Schema]) -> dict[str, list[Any]]:
-    """The values that a schema lists for its properties, by their names."""
-    wholes = schema.get("allOf", ())
-    parts = [target(part) for part in wholes] if isinstance(wholes, list) else []
+def _said(part: Any, target: Callable[[Any], Schema]) -> list[Schema]:
+    """A schema, and the schemas that it says hold as well."""
+    schema = target(part)
+    more = schema.get("allOf")
+    return [schema, *(map(target, more) if isinstance(more, list) else ())]
+
+
+def _choices(said: Sequence[Schema], target: Callable[[Any], Schema]) -> dict[str, list[Any]]:
+    """The values that schemas list for their properties, by their names."""
     found: dict[str, list[Any]] = {}
-    for part in (*parts, schema):
+    for part in said:
         properties = part.get("properties")
         for name, each in properties.items() if isinstance(properties, Mapping) else ():
             if choices := choices_of(target(each)):
@@ -90,10 +95,9 @@ def _tags(choices: Sequence[Mapping[str, list[Any]]], beside: Schema) -> list[st
     return [name for name, each in listed.items() if any(other != each[0] for other in each)]
 
 
-def _required(schema: Schema) -> frozenset[str]:
-    names = schema.get("required")
-    listed = names if isinstance(names, list) else []
-    return frozenset(name for name in listed if isinstance(name, str))
+def _required(said: Sequence[Schema]) -> frozenset[str]:
+    listed = [each["required"] for each in said if isinstance(each.get("required"), list)]
+    return frozenset(name for names in listed for name in names if isinstance(name, str))
 
 
 # ---- the one that is meant -----------------------------------------------------------------------

@@ -23,7 +23,7 @@ _DEFINITIONS = ("$defs", "definitions")
 # Keywords beside `properties` that say something on other names, so that the object stays open.
 _OPENING = (
     *("additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"),
-    *("allOf", "anyOf", "oneOf", "$ref", "if", "dependentSchemas"),
+    *("allOf", "anyOf", "oneOf", "$ref", "then", "else", "dependentSchemas"),
 )
 _NAMELESS = {"required", "description", "title", "not"}  # no other names where this is all
 # Keywords under which each schema sees only a part of an object: nothing below them is closed.

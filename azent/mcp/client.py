@@ -132,7 +132,7 @@ class Connection:
         own = client.server_info.name if client.server_info else ""
         self.name = self.name or _identifier(own or Path(self.address.split()[0]).stem)
         listed = await _listed(client, self.address, self._tell_once)
-        names = _names([f"{self.name}_{_identifier(tool.name)}" for tool in listed])
+        names = _names([f"{self.name}_{_words(tool.name, 'tool')}" for tool in listed])
         self.tools = tuple(map(self._tool, names, listed))
 
     async def _close(self) -> None:
@@ -298,10 +298,15 @@ def _target(address: str, env: Mapping[str, str]) -> Any:
 
 
 def _identifier(name: str) -> str:
-    """A name with nothing in it but letters, digits and `_`, which no digit begins."""
-    kept = "".join(char if f"a{char}".isidentifier() else " " for char in name)
-    words = "_".join(kept.split()).strip("_") or "server"
+    """The name of a server as the beginning of its tools' names, which no digit can be."""
+    words = _words(name, "server")
     return words if words.isidentifier() else f"server_{words}"
+
+
+def _words(name: str, otherwise: str) -> str:
+    """A name with nothing in it but letters, digits and `_`; another one where nothing is left."""
+    kept = "".join(char if f"a{char}".isidentifier() else " " for char in name)
+    return "_".join(kept.split()).strip("_") or otherwise
 
 
 def _reason(error: BaseException) -> str:

@@ -26,9 +26,8 @@ def _says(parts: list[str], value: Any) -> bool:
     """
     read = [_read(part) for part in parts]
     inner = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else value
-    return (
-        value in read or inner in read or inner in parts or (bool(parts) and inner in (read, parts))
-    )
+    is_list = isinstance(inner, list) and bool(parts) and inner in (read, parts)
+    return is_list or value in read or inner in read or inner in parts
 
 
 def _read(text: str) -> Any:

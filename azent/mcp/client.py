@@ -24,12 +24,13 @@ import mcp
 from mcp.types import CONNECTION_CLOSED
 
 from azent.arguments import named, seconds, text
-from azent.errors import ToolFailed, ToolServerError, UsageError
+from azent.errors import SchemaError, ToolFailed, ToolServerError, UsageError
 from azent.execute.threads import background_loop
 from azent.mcp.content import text_of
 from azent.mcp.mend import Report
 from azent.mcp.wire import Wire
 from azent.schema import introspect
+from azent.schema.foreign import foreign_parameters
 from azent.tools import Options, Tool
 from azent.wording import reason_of
 
@@ -133,7 +134,7 @@ class Connection:
         self.name = self.name or _identifier(own or Path(self.address.split()[0]).stem)
         listed = await _listed(client, self.address, self._tell_once)
         names = _names([f"{self.name}_{_words(tool.name, 'tool')}" for tool in listed])
-        self.tools = tuple(map(self._tool, names, listed))
+        self.tools = tuple(filter(None, map(self._tool, names, listed)))
 
     async def _close(self) -> None:
         if self._session is not None:
@@ -149,13 +150,22 @@ class Connection:
 
     # ---- tools -----------------------------------------------------------------------------------
 
-    def _tool(self, name: str, listed: mcp.types.Tool) -> Tool:
-        """The tool that a server lists, under the name that a model is told."""
+    def _tool(self, name: str, listed: mcp.types.Tool) -> Tool | None:
+        """The tool that a server lists, under the name that a model is told.
+
+        None, and a word on it, where it cannot be offered: a server in this process has no wire
+        where that was seen before.
+        """
+        try:
+            parameters = foreign_parameters(name, listed.input_schema)
+        except SchemaError as error:
+            self._tell_once(f"{error}; the tool is not offered")
+            return None
         hints = listed.annotations
         readonly = self._trust and bool(hints and hints.read_only_hint)
         function = self._function(listed.name, readonly)
         about = listed.description or listed.title or ""
-        spec = {"name": name, "description": about, "parameters": listed.input_schema}
+        spec = {"name": name, "description": about, "parameters": parameters}
         found = introspect(function, name=name, description=about or name)
         return Tool(name, spec, function, found, Options(readonly=readonly), trusted=False)
 
@@ -209,7 +219,9 @@ class _Session:
     """A session with a server, in a task of its own, as the SDK wants it."""
 
     def __init__(self, target: Any, timeout: float, report: Report) -> None:
-        self.client = mcp.Client(Wire(target, report), read_timeout_seconds=timeout)
+        has_wire = isinstance(target, str | mcp.StdioServerParameters)
+        reached = Wire(target, report) if has_wire else target
+        self.client = mcp.Client(reached, read_timeout_seconds=timeout)
         self.ending = asyncio.Lock()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()

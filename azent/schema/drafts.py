@@ -30,6 +30,7 @@ _TYPE_NAMES = {
 _DATA = frozenset({"const", "default", "enum", "examples", "example"})
 _SCHEMAS_BY_NAME = NAMED | DEFINITIONS
 _APPLIED = frozenset({"anyOf", "oneOf", "allOf", "$ref", "const"})
+_OWN = "azent:"
 _BOOLEANS = {"true": True, "false": False}
 _NUMERIC = (
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -213,12 +214,16 @@ def _nullable(node: Node) -> Node:
 
 
 def _notes(node: Node) -> Node:
-    """Without notes of the wrong kind and empty lists of alternatives, which say nothing."""
+    """Without notes of the wrong kind and empty lists of alternatives, which say nothing.
+
+    Keywords of azent's own are not for others to use.
+    """
     return {
         key: value
         for key, value in node.items()
         if not (key in _KINDS_OF_NOTES and not isinstance(value, _KINDS_OF_NOTES[key]))
         and not (key in LIST - {"items"} and value == [])
+        and not key.startswith(_OWN)
     }
 
 

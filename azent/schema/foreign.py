@@ -7,7 +7,7 @@ from typing import Any
 
 from azent.errors import SchemaError
 from azent.schema.drafts import modern
-from azent.schema.inline import inlined
+from azent.schema.inline import check_ends, inlined
 
 _HINT = 'It has to be a JSON Schema: {"type": "object", "properties": {...}}.'
 
@@ -51,7 +51,8 @@ def _checked(schema: dict[str, Any]) -> dict[str, Any]:
         raise SchemaError(getattr(error, "message", "it is nested too deeply")) from error
     if schema["type"] != "object":
         raise SchemaError(f"they must be of the type 'object', not {schema['type']!r}")
-    inlined(schema)  # refuses references that lead nowhere
+    inlined(schema)  # refuses what is too large with its references
+    check_ends(schema)
     return schema
 
 

@@ -22,6 +22,7 @@ _MOST_COPIED = 500  # nodes that inlining may add before the references are left
 
 _DROPPED = DEFINITIONS | {"title", "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary"}
 _APPLICATORS = ONE | LIST | NAMED
+_ABOUT_THE_SAME = {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
 _NOTES = frozenset({"description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
 
 
@@ -58,6 +59,19 @@ def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
     copied = _Inliner(types, {}).copy(schema)
     return dict(copied)
+
+
+def check_ends(schema: Mapping[str, Any]) -> None:
+    """Refuses references that lead back to themselves without a step into the value.
+
+    `{"not": {"$ref": "#"}}` would be judged for ever. SchemaError also for what leads nowhere.
+    """
+    onward = {ref: set(_in_place(target)) for ref, target in _targets(schema).items()}
+    if any(ref in _reachable(ref, onward) for ref in onward):
+        raise SchemaError(
+            "a schema refers to itself without end",
+            "Put a property or an item between a type and the same type inside of it.",
+        )
 
 
 class _Inliner:
@@ -151,6 +165,20 @@ def _references(node: Any) -> Iterator[str]:
         yield _checked(node["$ref"])
     for child in children(node):
         yield from _references(child)
+
+
+def _in_place(node: Any) -> Iterator[str]:
+    """The references in a schema that are about the same value as the schema itself."""
+    if not isinstance(node, Mapping):
+        return
+    if "$ref" in node:
+        yield node["$ref"]
+    for key in _ABOUT_THE_SAME & node.keys():
+        inner = node[key]
+        parts = inner.values() if isinstance(inner, Mapping) and key in NAMED else [inner]
+        for part in parts:
+            for each in part if isinstance(part, list) else [part]:
+                yield from _in_place(each)
 
 
 def _checked(ref: Any) -> str:

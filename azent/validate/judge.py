@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from azent.errors import SchemaError
 from azent.messages import Problem
 from azent.validate.faults import problem_of
 from azent.validate.formats import format_checker
@@ -20,7 +21,7 @@ from azent.validate.prepared import Target, following, prepared
 from azent.validate.unions import counting, validator_class
 
 # What a schema brings about where a keyword has a value of the wrong kind ("properties": []).
-UNFIT = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
+_UNFIT = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
 _MOST_ERRORS = 100
 
 
@@ -92,21 +93,20 @@ def _judge(schema: Mapping[str, Any], formats: Any) -> Judge:
 
 def verdict(tool: str, tool_input: dict[str, Any], judge: Judge) -> Problem | None:
     """What is wrong with an input, or None: the kind of the gravest fault, a sentence for each."""
-    import jsonschema
-    import referencing.exceptions
-
-    try:
-        with counting():
-            found = list(itertools.islice(judge.validator.iter_errors(tool_input), _MOST_ERRORS))
-    except referencing.exceptions.Unresolvable as error:
-        return Problem("invalid_argument", f"{tool}: its schema refers to {error.ref!r}, not given")
-    except (re.error, jsonschema.exceptions.UnknownType, *UNFIT) as error:
-        return unusable(tool, error)
-    except RecursionError:
-        return Problem("too_deep", f"{tool}: the input is nested too deep")
+    with counting():
+        found = list(itertools.islice(judge.validator.iter_errors(tool_input), _MOST_ERRORS))
     return problem_of(tool, found) if found else None
 
 
 def unusable(tool: str, error: Exception) -> Problem:
-    """The problem of a call whose schema cannot be judged by."""
-    return Problem("invalid_argument", f"{tool}: its schema cannot be used: {error}")
+    """The problem of a call whose schema cannot be judged by; any other error is raised again."""
+    import jsonschema
+    import referencing.exceptions
+
+    if isinstance(error, RecursionError):
+        return Problem("too_deep", f"{tool}: the input or its schema is nested too deep")
+    if isinstance(error, referencing.exceptions.Unresolvable):
+        return Problem("invalid_argument", f"{tool}: its schema refers to {error.ref!r}, not given")
+    if isinstance(error, (SchemaError, re.error, jsonschema.exceptions.UnknownType, *_UNFIT)):
+        return Problem("invalid_argument", f"{tool}: its schema cannot be used: {error}")
+    raise error

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from azent.schema.inline import check_ends
 from azent.validate.kinds import Schema
 from azent.validate.unions import BRANCHES, UNIONS, branches_of
 
@@ -31,7 +32,11 @@ _PARTIAL = ("allOf", "if", "then", "else", "not", "dependentSchemas", "contains"
 
 
 def prepared(schema: Schema, trusted: bool) -> dict[str, Any]:
-    """The schema to judge by; `trusted` says whether its patterns may be evaluated."""
+    """The schema to judge by; `trusted` says whether its patterns may be evaluated.
+
+    Raises SchemaError where its references lead nowhere, or back to themselves without end.
+    """
+    check_ends(schema)
     closed = _closed_root(schema)
     target = following(closed)
     return dict(_prepared(closed, _is_compiled if trusted else _is_never, target))

@@ -126,7 +126,7 @@ def test_noise_on_standard_output_is_one_warning(
     with caplog.at_level(logging.DEBUG), connect(address, env=ENV, report=reports.append) as server:
         assert [run(server, "fine").text for _ in range(3)] == ["x"] * 3
     assert len(reports) == 1
-    assert "no messages of the protocol" in reports[0]
+    assert "no message of the protocol" in reports[0]
     assert [record for record in caplog.records if record.name.startswith("mcp")] == []
 
 

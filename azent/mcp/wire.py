@@ -98,7 +98,7 @@ class _Reading:
         if not self._has_noise:
             self._has_noise = True
             line = _line_of(error)[:_LONGEST_LINE]
-            self._report(f"writes lines that are no messages of the protocol, such as {line!r}")
+            self._report(f"it sends what is no message of the protocol, such as {line!r}")
 
 
 def _line_of(error: Exception) -> str:

@@ -17,7 +17,6 @@ from azent.validate.unions import BRANCHES, UNIONS, branches_of
 
 Target = Callable[[Any], Schema]
 
-_REGEXES = ("pattern", "patternProperties")
 _DATA = ("enum", "const", "default", "examples", "example")
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas", "patternProperties")
 _DEFINITIONS = ("$defs", "definitions")

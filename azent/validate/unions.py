@@ -106,7 +106,8 @@ def _required(said: Sequence[Schema]) -> frozenset[str]:
 def meant(value: Any, branches: Sequence[Branch]) -> list[int]:
     """The places of the alternatives that speak of such a value: by type, then by tags."""
     distances = [branch.distance(value) for branch in branches]
-    return [at for at, each in enumerate(distances) if each == min(distances)]
+    least = min(distances, default=None)
+    return [at for at, each in enumerate(distances) if each == least]
 
 
 @cache
@@ -151,7 +152,8 @@ def _judged(
         counts = {at: _count(validator, parts[at], value) for at in places}
         fitting = list(counts.values()).count(0)
         if not fitting:
-            nearest = [at for at in places if counts[at] == min(counts.values())]
+            least = min(counts.values())
+            nearest = [at for at in places if counts[at] == least]
             yield from _of_nearest(validator, parts, value, nearest)
         elif fitting > 1 and keyword == "oneOf":
             yield _fault("it fits more than one of the alternatives")

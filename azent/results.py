@@ -277,8 +277,7 @@ def _causes(error: BaseException, depth: int) -> Iterator[str]:
     """What a group of exceptions holds, what a command wrote before it failed, and the notes."""
     if isinstance(error, BaseExceptionGroup):
         yield from _held(error.exceptions, depth)
-    if said := _written_by_command(error):
-        yield f"stderr: {said}"
+    yield from _written_by_command(error)
     notes = getattr(error, "__notes__", None) or ()
     for note in list(notes)[:_MOST_CAUSES]:
         yield _cut(str(note), _LONGEST_CAUSE)
@@ -292,8 +291,11 @@ def _held(errors: Sequence[BaseException], depth: int) -> Iterator[str]:
         yield f"  - and {more} more"
 
 
-def _written_by_command(error: BaseException) -> str:
-    """The end of what a command wrote to standard error, as `subprocess` keeps it."""
-    said = getattr(error, "stderr", None)
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
-    return _cut(text.strip(), _LONGEST_CAUSE) if isinstance(text, str) else ""
+def _written_by_command(error: BaseException) -> Iterator[str]:
+    """What a command wrote to standard error, as `subprocess` keeps it, or else to its output."""
+    for name in ("stderr", "output") if hasattr(error, "stderr") else ():
+        said = getattr(error, name, None)
+        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+        if isinstance(text, str) and text.strip():
+            yield f"{name}: {_cut(text.strip(), _LONGEST_CAUSE)}"
+            return

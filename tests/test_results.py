@@ -362,7 +362,7 @@ REFUSED = ConnectionError("db1 refused")
         (ExceptionGroup("g", [noted(ValueError("v"), "row 3")]), ["v", "row 3"], []),
         (failed_command("no rule to make target"), ["status 2", "no rule to make target"], []),
         (failed_command(b"caf\xe9 failed"), ["failed"], []),
-        (failed_command(None), ["status 2"], ["stderr"]),
+        (failed_command(None), ["status 2", "output: out"], ["stderr"]),
         (failed_command("z" * 9_000 + "the end"), ["the end"], ["z" * 1_000]),
         (subprocess.TimeoutExpired("make", 5, stderr="waits for a lock"), ["a lock"], []),
     ],

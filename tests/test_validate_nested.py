@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field
@@ -324,6 +324,10 @@ class Data:
     name: str = Field(validation_alias=AliasChoices("name", "alpha"))
 
 
+class Keys(TypedDict):
+    name: Annotated[str, Field(validation_alias=AliasChoices("name", "alpha"))]
+
+
 class Dog(BaseModel):
     kind: Literal["dog"]
     name: str = Field(alias="dogName")
@@ -349,6 +353,7 @@ class Dog(BaseModel):
             [{"val": "a", "children": [{"val": "b"}]}],
         ),
         (Data, {"name": "a"}, [{"alpha": "a"}]),
+        (Keys, {"name": "a"}, [{"alpha": "a"}]),
         (Dog | Choices, {"kind": "dog", "dogName": "a"}, [{"kind": "dog", "name": "a"}]),
     ],
 )

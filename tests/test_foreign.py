@@ -81,6 +81,7 @@ def of(**properties: Any) -> dict[str, Any]:
             {"anyOf": [], "title": 3, "additionalProperties": "false"},
             {"additionalProperties": False},
         ),
+        ({"$id": "#a", "properties": {"$id": STRING}}, {"properties": {"$id": STRING}}),
         # lists by place, dependencies
         (
             {"items": [STRING, INTEGER], "additionalItems": False},

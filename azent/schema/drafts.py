@@ -30,6 +30,7 @@ _TYPE_NAMES = {
 _DATA = frozenset({"const", "default", "enum", "examples", "example"})
 _SCHEMAS_BY_NAME = NAMED | DEFINITIONS
 _APPLIED = frozenset({"anyOf", "oneOf", "allOf", "$ref", "const"})
+_NAMES_OF_SCHEMAS = ("$id", "$anchor", "$dynamicAnchor")
 _OWN = "azent:"
 _BOOLEANS = {"true": True, "false": False}
 _NUMERIC = (
@@ -37,7 +38,7 @@ _NUMERIC = (
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
 )
 _KINDS_OF_NOTES: dict[str, type] = {
-    **dict.fromkeys(("title", "description", "$comment", "format", "$schema", "$id"), str),
+    **dict.fromkeys(("title", "description", "$comment", "format", "$schema"), str),
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), bool),
     "examples": list,
 }
@@ -216,6 +217,7 @@ def _nullable(node: Node) -> Node:
 def _notes(node: Node) -> Node:
     """Without notes of the wrong kind and empty lists of alternatives, which say nothing.
 
+    Names of schemas go too, because references are paths here, which they would lead elsewhere.
     Keywords of azent's own are not for others to use.
     """
     return {
@@ -223,6 +225,7 @@ def _notes(node: Node) -> Node:
         for key, value in node.items()
         if not (key in _KINDS_OF_NOTES and not isinstance(value, _KINDS_OF_NOTES[key]))
         and not (key in LIST - {"items"} and value == [])
+        and key not in _NAMES_OF_SCHEMAS
         and not key.startswith(_OWN)
     }
 

@@ -149,7 +149,7 @@ def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
         if len(targets) > _MOST_TARGETS:
             raise too_large()
         if ref not in targets:
-            targets[ref] = _looked_up(schema, ref)
+            targets[ref] = looked_up(schema, ref)
             waiting.extend(_references(targets[ref]))
     return targets
 
@@ -190,7 +190,8 @@ def _checked(ref: Any) -> str:
     return ref
 
 
-def _looked_up(schema: Mapping[str, Any], ref: str) -> Any:
+def looked_up(schema: Mapping[str, Any], ref: str) -> Any:
+    """What a reference refers to. SchemaError: to nothing, or to what is no schema."""
     node: Any = schema
     for step in ref.split("/")[1:]:
         key = unquote(step).replace("~1", "/").replace("~0", "~")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from azent.schema.inline import check_ends
+from azent.schema.inline import check_ends, looked_up
 from azent.validate.kinds import Schema
 from azent.validate.unions import BRANCHES, UNIONS, branches_of
 
@@ -48,24 +48,14 @@ def following(whole: Schema) -> Target:
         for _ in range(32):
             if not isinstance(part, Mapping):
                 return {}
-            if not isinstance(reference := part.get("$ref"), str):
+            if "$ref" not in part:
                 return part
-            inner = _at_pointer(whole, reference)
+            inner = looked_up(whole, part["$ref"])
             rest = {key: value for key, value in part.items() if key != "$ref"}
             part = {**inner, **rest} if isinstance(inner, Mapping) else rest
         return {}
 
     return target
-
-
-def _at_pointer(schema: Schema, reference: str) -> Any:
-    node: Any = schema
-    if not reference.startswith("#"):
-        return None
-    for key in reference.removeprefix("#").split("/")[1:]:
-        name = key.replace("~1", "/").replace("~0", "~")
-        node = node.get(name) if isinstance(node, Mapping) else None
-    return node
 
 
 # ---- objects that take no other names ------------------------------------------------------------

@@ -153,8 +153,8 @@ class Connection:
     def _tool(self, name: str, listed: mcp.types.Tool) -> Tool | None:
         """The tool that a server lists, under the name that a model is told.
 
-        None, and a word on it, where it cannot be offered: a server in this process has no wire
-        where that was seen before.
+        None, and a report, where it cannot be offered. `Wire` leaves such tools out too, but a
+        server in this process is reached without one.
         """
         try:
             parameters = foreign_parameters(name, listed.input_schema)

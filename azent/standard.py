@@ -35,8 +35,9 @@ MOST_CHARACTERS = 500
 MOST_DIGITS = 1_000
 MOST_BITS = (10**MOST_DIGITS).bit_length()
 SHOWN_DIGITS = 15  # of a result that has no end; as many as a float keeps
-EXACT = Context(prec=50, Emax=MOST_DIGITS, Emin=-MOST_DIGITS, traps=[Inexact, Overflow])
-ROOTS = Context(prec=60, Emax=40, Emin=-MOST_DIGITS)  # the digits before the point stay exact
+EXACT = Context(prec=40, Emax=MOST_DIGITS, Emin=-MOST_DIGITS, traps=[Inexact, Overflow])
+ROOT = Context(prec=50)  # more than an exact result shows, so that roots are rounded when shown
+WORKING = Context(prec=60, Emax=40, Emin=-MOST_DIGITS)  # the digits before the point stay exact
 TOO_LARGE = "the result has too many digits"
 
 
@@ -134,8 +135,8 @@ def _root(base: Fraction, exponent: Fraction) -> Fraction:
         raise ToolFailed("the result is not a real number")
     if base == 0:
         return Fraction(0, int(exponent > 0))
-    power = ROOTS.power(_divided(base, ROOTS), _divided(exponent, ROOTS))
-    return Fraction(Context(prec=EXACT.prec).plus(power))
+    power = WORKING.power(_divided(base, WORKING), _divided(exponent, WORKING))
+    return Fraction(ROOT.plus(power))
 
 
 def _divided(value: Fraction, context: Context) -> Decimal:

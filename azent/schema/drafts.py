@@ -59,6 +59,8 @@ def modern(schema: Any) -> Any:
 def _schema(node: Any) -> Any:
     if not isinstance(node, Mapping):
         return {} if node is None or node == [] else node
+    if _is_simple(node):
+        return node
     made = {
         key: _value(key, value)
         for key, value in _with_lifted_required(node).items()
@@ -67,6 +69,12 @@ def _schema(node: Any) -> Any:
     for rewritten in _REWRITES:
         made = rewritten(made)
     return made
+
+
+def _is_simple(node: Mapping[str, Any]) -> bool:
+    """Is it a type and a description, as most are? Then there is nothing to look for."""
+    is_short = node.keys() <= {"type", "description"} and node.get("type") in TYPES
+    return is_short and isinstance(node.get("description", ""), str)
 
 
 def _value(key: str, value: Any) -> Any:

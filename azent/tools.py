@@ -161,7 +161,7 @@ def spec_of(thing: object) -> Spec:
     """The spec of a tool, a function, or a dict that is one already (OpenAI's wrapping too)."""
     if not isinstance(thing, Mapping):
         return as_tool(thing).spec
-    from azent.schema.foreign import with_choices_in_items
+    from azent.schema.foreign import object_schema
 
     inner = thing.get("function", thing)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
@@ -171,7 +171,7 @@ def spec_of(thing: object) -> Spec:
     if not isinstance(parameters, Mapping):
         hint = 'Give a JSON Schema: {"type": "object", "properties": {...}}.'
         raise SchemaError(f"the parameters of {inner['name']!r} are no JSON Schema", hint)
-    return {"description": "", **inner, "parameters": with_choices_in_items(parameters)}
+    return {"description": "", **inner, "parameters": object_schema(parameters)}
 
 
 def are_trusted(things: Iterable[object]) -> bool:

@@ -75,9 +75,8 @@ _HOMES = {
     "models.encoder": ("Encoder", "open_encoder"),
     "prompted": ("prompt_function",),
     "reflect": ("summary",),
-    "session": ("Session",),
+    "sessions": ("Session", "Store"),
     "states": ("State", "States"),
-    "store": ("Store",),
     "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
     "tools": ("Tool", "function_to_json", "tool"),
 }
@@ -223,8 +222,7 @@ if TYPE_CHECKING:
     from azent.models.encoder import Encoder, open_encoder
     from azent.prompted import prompt_function
     from azent.reflect import summary
-    from azent.session import Session
+    from azent.sessions import Session, Store
     from azent.states import State, States
-    from azent.store import Store
     from azent.toolbox import ReplyReader, Toolbox, read_reply
     from azent.tools import Tool, function_to_json, tool

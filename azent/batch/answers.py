@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from azent.batch.questions import Id, is_id
 from azent.errors import UsageError
-from azent.store.database import locked
+from azent.sessions.database import locked
 from azent.wording import reason_of
 
 HINT = "Name a file that azent batch has written, or a new one."

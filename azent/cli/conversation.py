@@ -13,8 +13,7 @@ from azent.messages import Answer, Call, Event, Log, Question
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.session import Session
-    from azent.store import Store
+    from azent.sessions import Session, Store
 
 
 class Conversation:
@@ -70,7 +69,7 @@ class Conversation:
 
     def save(self, name: str) -> None:
         """Keep it by a name, and go on with what is kept. Raises UsageError, SessionError."""
-        from azent.session import Session
+        from azent.sessions import Session
 
         if not name:
             raise UsageError("a name is missing", "Such as: /save holidays")

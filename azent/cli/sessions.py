@@ -19,8 +19,7 @@ from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.messages import Message
-    from azent.session import Session
-    from azent.store import Store
+    from azent.sessions import Session, Store
 
 app = typer.Typer(
     help="List, show, branch, undo, export and delete the conversations that are kept.",
@@ -131,7 +130,7 @@ def delete_sessions(
 
 def opened(file: Path | None) -> Store:
     """The store in a file, else the user's own."""
-    from azent.store import Store
+    from azent.sessions import Store
 
     return Store(file.expanduser() if file else None)
 
@@ -140,7 +139,7 @@ def session_from(name: str | None, last: bool, file: Path | None) -> Session | N
     """The conversation that is named, or the last one, or none."""
     if name is None and not last:
         return None
-    from azent.session import Session
+    from azent.sessions import Session
 
     store = opened(file)
     if name is None:

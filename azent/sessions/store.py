@@ -1,8 +1,8 @@
-"""Conversations on disk: one SQLite file, in which every message is committed as it comes.
+"""The store of conversations: one SQLite file, to which each message is committed as it comes.
 
-Whoever goes on with a conversation holds it, so that two runs cannot mix their turns. A hold ends
-with its process, however that ends, and keeps nobody from any other conversation; no transaction
-lasts longer than the writing of its rows.
+A run locks the conversation that it continues, so that two runs cannot mix their turns. The lock
+is released when its process ends for any reason, and it does not affect other conversations. A
+transaction lasts only as long as its rows take to write.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from azent.arguments import place, seconds, whole
 from azent.errors import SessionError
 from azent.log import turns
 from azent.messages import Call, Log
-from azent.store.database import BUSY_SECONDS, in_words, locked, opened, transaction
-from azent.store.rows import (
+from azent.sessions.database import BUSY_SECONDS, in_words, locked, opened, transaction
+from azent.sessions.rows import (
     Listed,
     add,
     add_begun,
@@ -37,9 +37,9 @@ __all__ = ["Held", "Listed", "Store"]
 
 
 class Held:
-    """A conversation while it goes on: what was kept of it, and the way to keep more.
+    """A locked conversation: what is stored of it, and methods that store more.
 
-    `begun` are the ids of the calls that were begun, whatever became of them.
+    `begun` are the ids of the calls that were started, finished or not.
     """
 
     def __init__(self, database: sqlite3.Connection, number: int, place: Path) -> None:
@@ -52,23 +52,23 @@ class Held:
         self._lock = threading.Lock()
 
     def keep(self, log: Log) -> None:
-        """Commit the messages by which the log has grown. Raises SessionError."""
+        """Commit the messages that are new in the log. Raises SessionError."""
         with self._lock, in_words(self._place), transaction(self._database):
             add(self._database, self._number, log[self._stored :], self._stored)
         self._stored = len(log)
 
     def begin(self, calls: Sequence[Call]) -> None:
-        """Commit that these calls are about to begin. Raises SessionError."""
+        """Commit that these calls are about to start. Raises SessionError."""
         with self._lock, in_words(self._place), transaction(self._database):
             add_begun(self._database, self._number, [call.id for call in calls])
 
 
 class Store:
-    """A file of conversations: `path`, else `sessions.db` in the user's data folder.
+    """A file of conversations: `path`, or `sessions.db` in the user's data folder.
 
-    `wait` is the seconds that others are given to write their rows. Nothing is opened or made
-    before it is used. Every method raises SessionError where the file cannot be used or has no such
-    conversation, and where another run is going on with it.
+    `wait` is how many seconds to wait for another process that writes to the file. The file is
+    created and opened only when a method needs it. Every method raises SessionError if the file
+    cannot be used, if it has no such conversation, or if another run has locked the conversation.
     """
 
     def __init__(self, path: str | Path | None = None, *, wait: float = BUSY_SECONDS) -> None:
@@ -80,20 +80,20 @@ class Store:
         return f"Store({str(self.path)!r})"
 
     def sessions(self) -> list[Listed]:
-        """All conversations, the one that was last used first."""
+        """List all conversations, the most recently used first."""
         if not self.path.exists():
             return []
         with self._using() as database:
             return listed(database)
 
     def log(self, name: str) -> Log:
-        """The messages of a conversation."""
+        """Read the messages of a conversation."""
         with self._using() as database:
             return log_of(database, self._number(database, name))
 
     @contextmanager
     def hold(self, name: str) -> Iterator[Held]:
-        """Go on with a conversation, or begin it. Raises UsageError for what is no name."""
+        """Lock a conversation and continue it, or create it. Raises UsageError for a bad name."""
         with closing(opened(self.path, self.wait)) as database:
             with in_words(self.path), transaction(database):
                 number = number_of(database, name) or make(database, name)
@@ -104,7 +104,7 @@ class Store:
                 yield held
 
     def branch(self, name: str, new: str, turn_count: int | None = None) -> Log:
-        """Begin a conversation `new` with the first turns of another, or with all of it."""
+        """Copy a conversation, or its first turns, into a new one with the name `new`."""
         with self._using() as database, transaction(database):
             number = self._number(database, name)
             if number_of(database, new) is not None:
@@ -116,7 +116,7 @@ class Store:
         return kept
 
     def undo(self, name: str, turn_count: int = 1) -> Log:
-        """Take the last turns back; what is left is returned."""
+        """Remove the last turns of a conversation and return the messages that are left."""
         with self._changing(name) as (database, number):
             log, begun = log_of(database, number), begun_of(database, number)
             kept = _first(log, max(0, len(turns(log)) - whole("turn_count", turn_count, 0)))
@@ -138,7 +138,7 @@ class Store:
 
     @contextmanager
     def _changing(self, name: str) -> Iterator[tuple[sqlite3.Connection, int]]:
-        """A transaction on a conversation that nobody goes on with meanwhile."""
+        """Lock a conversation and open a transaction on it."""
         with self._using() as database:
             number = self._number(database, name)
             with closing(self._lock(number, name)), transaction(database):

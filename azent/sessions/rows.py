@@ -1,4 +1,4 @@
-"""The rows of a store: what is read from them and written to them. Others see to transactions."""
+"""Reading and writing the rows of the store. The caller opens and ends the transactions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTED = (
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A conversation as it stands in a list; times are seconds since 1970."""
+    """One row in the list of conversations; times are seconds since 1970."""
 
     name: str
     created: float
@@ -35,19 +35,19 @@ class Listed:
 
 
 def listed(database: sqlite3.Connection) -> list[Listed]:
-    """All conversations, the one that was last used first."""
+    """List all conversations, the most recently used first."""
     return [_listed(*row) for row in database.execute(LISTED)]
 
 
 def number_of(database: sqlite3.Connection, name: str) -> int | None:
-    """The number of the conversation of a name, or None. Raises UsageError for stray bytes."""
+    """Find the number of a conversation by its name. Raises UsageError for stray bytes."""
     wanted = (sendable("the conversation's name", text("the conversation's name", name)),)
     row = database.execute("SELECT id FROM sessions WHERE name = ?", wanted).fetchone()
     return int(row[0]) if row else None
 
 
 def make(database: sqlite3.Connection, name: str) -> int:
-    """The number of a new conversation. Raises UsageError for what is no name."""
+    """Insert a conversation and return its number. Raises UsageError for a bad name."""
     _check_name(name)
     now = time.time()
     insert = "INSERT INTO sessions (name, created, updated) VALUES (?, ?, ?) RETURNING id"
@@ -72,13 +72,13 @@ def log_of(database: sqlite3.Connection, number: int) -> Log:
 
 
 def begun_of(database: sqlite3.Connection, number: int) -> frozenset[str]:
-    """The ids of the calls of a conversation that were begun."""
+    """Read the ids of the calls that were started in a conversation."""
     rows = database.execute("SELECT call FROM begun WHERE session = ?", (number,))
     return frozenset(call for (call,) in rows)
 
 
 def add(database: sqlite3.Connection, number: int, messages: Log, start: int) -> None:
-    """Write messages, the first of them at position `start`."""
+    """Insert messages; the first of them gets the position `start`."""
     bodies = [to_json(message) for message in messages]
     rows = [
         (number, position, body["kind"], json.dumps(body))  # escaped, so that any text can be kept
@@ -89,19 +89,19 @@ def add(database: sqlite3.Connection, number: int, messages: Log, start: int) ->
 
 
 def add_begun(database: sqlite3.Connection, number: int, calls: Iterable[str]) -> None:
-    """Write the ids of calls that are about to begin."""
+    """Insert the ids of calls that are about to start."""
     rows = [(number, call) for call in calls]
     database.executemany("INSERT OR IGNORE INTO begun VALUES (?, ?)", rows)
 
 
 def clear(database: sqlite3.Connection, number: int) -> None:
-    """Forget all of a conversation but its name."""
+    """Delete the messages and calls of a conversation, but keep its name."""
     database.execute("DELETE FROM messages WHERE session = ?", (number,))
     database.execute("DELETE FROM begun WHERE session = ?", (number,))
 
 
 def call_ids(log: Log) -> frozenset[str]:
-    """The ids of all calls of a log."""
+    """Collect the ids of all calls in a log."""
     replies = (message for message in log if isinstance(message, Reply))
     return frozenset(call.id for reply in replies for call in reply.calls)
 

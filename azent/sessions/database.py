@@ -1,6 +1,7 @@
-"""The SQLite file that conversations are kept in: made, checked, opened, locked.
+"""Creating, checking, opening and locking the SQLite file of conversations.
 
-A file that is not azent's, is broken, or was written by a newer azent is refused and left as it is.
+A file that is broken, belongs to another program or was written by a newer azent is left unchanged,
+and an error says so.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def locked(path: Path) -> sqlite3.Connection | None:
 
 @contextmanager
 def in_words(place: Path) -> Iterator[None]:
-    """Turn what SQLite and the system raise into an error of azent's."""
+    """Turn errors of SQLite and the system into SessionError."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -114,7 +115,7 @@ def _pragma(database: sqlite3.Connection, name: str) -> int:
 
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All that is written within, or nothing of it."""
+    """Commit all that the block writes, or roll all of it back after an error."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield

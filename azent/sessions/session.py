@@ -1,7 +1,7 @@
-"""One conversation, kept in a store while it goes on.
+"""One conversation that is stored while it goes on.
 
-Where its name was given, it must be kept: a store that cannot be used stops the run, in words.
-Where it is kept without having been asked for, that warns once, and the run goes on without.
+When the user named the session, it has to be stored, and a store that cannot be used ends the run
+with an error. When azent stores it unasked, such a store gives one warning, and the run goes on.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from azent.arguments import flag, text
 from azent.errors import SessionError, UsageError
 from azent.messages import Call, Log
-from azent.store import Held, Store
+from azent.sessions.store import Held, Store
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A conversation by its name in a store, which is made when it is first used.
+    """The name of a conversation and the store that it is in; the first use creates it.
 
-    `required` is whether a run must end where the store cannot be used.
+    A run whose store cannot be used raises an error if `required`, and otherwise only warns.
     """
 
     name: str
@@ -29,10 +29,10 @@ class Session:
 
 
 class Keeper:
-    """Keeps a conversation as it grows, or does nothing where it is kept nowhere.
+    """Stores a conversation as it grows; without a session it stores nothing.
 
-    `log` is what was kept before, `begun` are the ids of the calls that were begun, and `troubles`
-    what a person should know of the store.
+    `log` holds the messages stored before this run, `begun` the ids of the calls that were started,
+    and `troubles` the warnings about the store that the user should see.
     """
 
     def __init__(self, required: bool = True) -> None:
@@ -41,7 +41,7 @@ class Keeper:
         self._required = required
 
     def hold(self, holding: AbstractContextManager[Held], stack: ExitStack) -> None:
-        """Get hold of the conversation until the stack is left. Raises SessionError."""
+        """Lock the conversation until the stack is closed. Raises SessionError."""
         with self._tolerant():
             self._held = stack.enter_context(holding)
 
@@ -54,13 +54,13 @@ class Keeper:
         return self._held.begun if self._held else frozenset()
 
     def keep(self, log: Log) -> None:
-        """Keep a log that has grown. Raises SessionError."""
+        """Store the messages that are new in the log. Raises SessionError."""
         if held := self._held:
             with self._tolerant():
                 held.keep(log)
 
     def begin(self, call: Call) -> None:
-        """Keep that a call is about to begin. Raises SessionError."""
+        """Store that a call is about to start. Raises SessionError."""
         if held := self._held:
             with self._tolerant():
                 held.begin([call])
@@ -87,9 +87,9 @@ def _check_session(session: object) -> None:
 
 @contextmanager
 def kept(session: Session | str | None) -> Iterator[Keeper]:
-    """The keeper of a conversation, which nobody else can go on with meanwhile.
+    """Lock a session for one run and give the object that stores its conversation.
 
-    Raises SessionError where a store that is required cannot be used.
+    Raises SessionError if the session is required and its store cannot be used.
     """
     if isinstance(session, str):
         session = Session(session)

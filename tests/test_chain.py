@@ -11,8 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 import azent
-from azent import Answer, Chain, Chunk, Scripted
-from azent.chain import StepFinished, StepStarted
+from azent import Answer, Chain, Chunk, Scripted, StepFinished, StepStarted
 
 CALL = '{"tools": [{"tool": "run_chain", "tool_input": {"text": "abc"}}]}'
 
@@ -221,9 +220,16 @@ def test_what_goes_wrong(
         run(chain, *given, **named)
 
 
-def test_a_file_that_is_not_there() -> None:
-    with pytest.raises(azent.PromptError, match=r"nowhere\.txt is missing"):
-        Chain(Path("nowhere.txt"))
+@pytest.mark.parametrize(
+    ("thing", "words"),
+    [
+        (Path("nowhere.txt"), r"nowhere\.txt is missing"),
+        ("Write a $class", r"\$class cannot be a parameter"),
+    ],
+)
+def test_prompts_that_cannot_be_steps(thing: object, words: str) -> None:
+    with pytest.raises(azent.PromptError, match=words):
+        Chain(thing)
 
 
 @pytest.mark.parametrize("given", [(), ("one", "two")])

@@ -20,8 +20,7 @@ from azent.errors import ModelUnreachable, UsageError
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.batch import Progress
-    from azent.batch.lane import Lane
+    from azent.batch import Progress, Server
     from azent.config import Value
     from azent.drive import Approve
 
@@ -96,7 +95,7 @@ def command(
     if model and not dask and all(map(_has_place, model)):
         check_of_use({"host": host}, "a model of Ollama's", "name one with -m")
     with ExitStack() as opened:
-        lanes: Sequence[Agent] | Sequence[Lane]
+        lanes: Sequence[Agent] | Sequence[Server]
         if dask:
             at = _at(values, _one(model), _one(host))
             lanes = [_cluster(dask, at, no_tools, parallel, opened)]
@@ -145,12 +144,12 @@ def _cluster(
     no_tools: bool,
     parallel: int | None,
     opened: ExitStack,
-) -> Lane:
+) -> Server:
     """A Dask cluster, to whose workers the tools are sent as they are."""
     need("dask", "distributed")
     from distributed import Client
 
-    from azent.batch import cluster_lane
+    from azent.batch import cluster_server
 
     given = {name: value.value for name, value in values.items()}
     if not given["model"]:
@@ -162,7 +161,7 @@ def _cluster(
     except (OSError, ValueError) as error:
         hint = "Start one with `dask scheduler`, and workers with `dask worker ADDRESS`."
         raise ModelUnreachable(f"no Dask scheduler answers at {address}", hint) from error
-    return cluster_lane(client, partial(_agent_there, given, functions), parallel=parallel)
+    return cluster_server(client, partial(_agent_there, given, functions), parallel=parallel)
 
 
 def _send_by_value(functions: Sequence[Any]) -> None:
@@ -193,14 +192,14 @@ def _agent_there(given: Mapping[str, Any], functions: Sequence[Any]) -> Agent:
 def _run(
     questions: Path,
     output: Path,
-    lanes: Sequence[Agent] | Sequence[Lane],
+    lanes: Sequence[Agent] | Sequence[Server],
     settings: Mapping[str, Any],
     quiet: bool,
 ) -> Progress:
-    from azent.batch.run import Watch, nobody, run_batch
+    from azent.batch import Watch, ignore, run_batch
     from azent.cli.batch_report import Report, count_lines
 
     report = Report(count_lines(questions), live=is_live(sys.stderr))
-    watch: Watch = nobody if quiet else report
+    watch: Watch = ignore if quiet else report
     with closing(report), report.prints_shown():
         return run_batch(questions, output, lanes, **settings, watch=watch)

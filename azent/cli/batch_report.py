@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 
-from azent.batch import BadLine, Notice, Progress
-from azent.batch.work import Said
+from azent.batch import BadLine, BatchEvent, Notice, Progress
 from azent.cli.polite import say
 from azent.cli.streams import prints_shown
 from azent.cli.visible import visible
@@ -29,7 +28,7 @@ class Report:
         self._live = live
         self._next = time.monotonic() + (0 if live else LINE_SECONDS)
 
-    def __call__(self, progress: Progress, said: Said) -> None:
+    def __call__(self, progress: Progress, said: BatchEvent) -> None:
         if isinstance(said, Notice):
             self.close()
             say(f"! {said.text}")

@@ -1,8 +1,9 @@
-"""The file that answers go to: one JSON object a line, appended as they come.
+"""The files of a batch: questions and answers, one JSON object a line.
 
-Whatever kills a run can tear the last line only. So before a file is gone on with, a torn last line
-is taken out, and so are the lines of questions that failed: these are asked again. No question has
-two lines, and no answer is rewritten.
+A line of {"id": ..., "question": ...} is a question. A line that holds none is reported by its
+number and left out. Answers are appended as they come, so a run that is killed can damage only the
+last line. The next run removes that line, and the lines of questions that failed, which are asked
+again. So no question has two lines, and no answer is rewritten.
 """
 
 from __future__ import annotations
@@ -10,21 +11,84 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
-from azent.batch.questions import Id, is_id
 from azent.errors import UsageError
 from azent.sessions.database import locked
 from azent.wording import reason_of
 
 HINT = "Name a file that azent batch has written, or a new one."
+Id: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question and the number of its line."""
+
+    id: Id
+    question: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that holds no question, and the reason."""
+
+    line: int
+    problem: str
+
+
+def read_questions(path: Path) -> Iterator[Item | BadLine]:
+    """Read the questions of a file, line by line. Raises UsageError for an unreadable file."""
+    try:
+        with path.open("rb") as file:
+            yield from questions_in(file)
+    except OSError as error:
+        hint = 'Name a file of lines such as {"id": "1", "question": "What is 2 + 3?"}.'
+        said = f"the questions in {path} cannot be read: {reason_of(error)}"
+        raise UsageError(said, hint) from error
+
+
+def questions_in(lines: Iterable[bytes]) -> Iterator[Item | BadLine]:
+    """Read the questions in some lines; a second line with the same id is a BadLine."""
+    first_use: dict[Id, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        item = _parsed(line, number)
+        if isinstance(item, Item) and item.id in first_use:
+            item = BadLine(number, f"the id {item.id!r} was used in line {first_use[item.id]}")
+        if isinstance(item, Item):
+            first_use[item.id] = number
+        yield item
+
+
+def _parsed(line: bytes, number: int) -> Item | BadLine:
+    try:
+        value = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        return BadLine(number, f"it is not JSON: {reason_of(error)}")
+    if not isinstance(value, dict):
+        return BadLine(number, "it is no object")
+    if not is_id(value.get("id")):
+        return BadLine(number, 'it has no "id" that is a text or a whole number')
+    question = value.get("question")
+    if not isinstance(question, str) or not question.strip():
+        return BadLine(number, 'it has no "question" that is a text')
+    return Item(value["id"], question, number)
+
+
+def is_id(value: Any) -> bool:
+    """Tell whether a value can be the id of a question."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
 
 
 class Answers:
-    """A file of answers, open to be gone on with; `done` are the ids that it has answers for.
+    """A file of answers, opened to append to; `done` holds the ids that have an answer in it.
 
     Raises UsageError for a file that holds something else, or that cannot be written.
     """
@@ -49,7 +113,7 @@ class Answers:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keeps other runs off the file; the lock goes with the process, however that ends."""
+        """Lock the file against other runs; the lock ends with this process in any case."""
         file = self.path.with_name(f"{self.path.name}.lock")
         lock = locked(file)
         if lock is None:
@@ -61,7 +125,7 @@ class Answers:
                 file.unlink(missing_ok=True)
 
     def write(self, id: Id, record: Mapping[str, Any]) -> None:
-        """Add a line; once this returns, only a crash of the whole machine can lose it."""
+        """Append a line. After that, only a crash of the whole machine can lose it."""
         text = json.dumps({"id": id, **record}, ensure_ascii=False)
         line = text.encode("utf-8", "backslashreplace") + b"\n"  # half a character as JSON has it
         try:
@@ -72,7 +136,7 @@ class Answers:
             raise UsageError(f"{self.path} cannot be written: {reason_of(error)}", hint) from error
 
     def _heal(self) -> None:
-        """Read the ids that are done, and take out the lines that are not."""
+        """Read the ids that have an answer, and remove the lines that hold none."""
         if not self.path.exists():
             return
         clean = self.path.with_name(f"{self.path.name}.part")
@@ -96,7 +160,7 @@ class Answers:
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """The answer in a line, None where there is none."""
+    """Read the answer or error in a line; None if there is none."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

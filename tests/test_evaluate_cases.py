@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azent.errors import CasesError
-from azent.evaluate import (
+from azent.lab import (
     CATEGORIES,
     Case,
     bfcl_cases,
@@ -345,7 +345,7 @@ def test_an_unknown_category_is_told_the_known_ones() -> None:
 AT_ONCE = """
 import sys, threading
 from pathlib import Path
-from azent.evaluate import read_bfcl
+from azent.lab import read_bfcl
 
 cases, together = read_bfcl(Path(sys.argv[1])), threading.Barrier(8)
 

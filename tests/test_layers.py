@@ -23,8 +23,7 @@ ROWS = [
     ["toolbox", "flow", "standard", "toolfile", "decide", "reflect"],
     ["drive", "nesting"],
     ["agent"],
-    ["workflows", "evaluate", "serve", "mcp", "batch", "testing"],
-    ["tune"],
+    ["workflows", "lab", "serve", "mcp", "batch", "testing"],
     ["cli"],
 ]
 ROW_OF = {module: row for row, modules in enumerate(ROWS) for module in modules}

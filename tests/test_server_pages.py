@@ -21,7 +21,7 @@ from types import ModuleType
 import pytest
 
 import azent
-from azent.evaluate import read_cases
+from azent.lab import read_cases
 from azent.toolfile import load_tools
 from tests.scripted_ollama import ScriptedOllama
 from tests.serving import serving

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from azent import prompt
-from azent.evaluate import version_of
+from azent.lab import version_of
+from azent.lab.space import SPACE, Candidate, first_field, neighbours
 from azent.prompt import PromptSet, WordRules, files_of, read
-from azent.tune import SPACE, Candidate, first_field, neighbours
 
 OWN = ("small", "default", "medium", "article")
 NOT_SEARCHED = {"name", "texts", "folder", "description", "language", "models", "words", "gate"}

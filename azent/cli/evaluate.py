@@ -22,7 +22,7 @@ from azent.errors import UsageError
 from azent.wording import counted, reason_of
 
 if TYPE_CHECKING:
-    from azent.evaluate import Arm, Outcome, Plan, Row, Verdict
+    from azent.lab import Arm, Outcome, Plan, Row, Verdict
 
 EXAMPLES = """Examples:
   azent eval cases.jsonl --tools examples/weather.py -m qwen2.5-coder:1.5b
@@ -79,16 +79,16 @@ def command(
     as_json: options.AsJson = False,
 ) -> None:
     """Measure how often models are right; compare prompt sets, models and native tool calling."""
-    from azent import evaluate
+    from azent import lab
 
-    kept = evaluate.read_outcomes(output) if output else []
-    before = evaluate.rows(_of_another_run(against)) if against else []
+    kept = lab.read_outcomes(output) if output else []
+    before = lab.rows(_of_another_run(against)) if against else []
     if cases:
         given = {"num_ctx": num_ctx, "reply_cache": cache}
         functions = functions_from(tools, none=not tools)
-        chosen = evaluate.cases_from(cases, functions, part=part, sample=sample)
+        chosen = lab.cases_from(cases, functions, part=part, sample=sample)
         arms = _arms(model, prompts, native, given)
-        outcomes, whole = _run(evaluate.plan(arms, chosen, kept), output, jobs)
+        outcomes, whole = _run(lab.plan(arms, chosen, kept), output, jobs)
     else:
         outcomes, whole = _only_kept(kept, output), True
         asking = {
@@ -101,11 +101,11 @@ def command(
             "num_ctx": num_ctx,
         }
         check_of_use(asking, "cases", "name a file of cases, or bfcl")
-    mine = evaluate.rows(outcomes)
-    found = evaluate.verdicts(mine) + evaluate.against(before, mine)
+    mine = lab.rows(outcomes)
+    found = lab.verdicts(mine) + lab.against(before, mine)
     _show(mine, found, as_json)
     if html:
-        _write(html, evaluate.page(outcomes, found))
+        _write(html, lab.page(outcomes, found))
     _end(mine, whole, fail_under)
 
 
@@ -121,7 +121,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _of_another_run(file: Path) -> list[Outcome]:
-    from azent.evaluate import read_outcomes
+    from azent.lab import read_outcomes
 
     kept = read_outcomes(file)
     if not kept:
@@ -143,7 +143,7 @@ def _arms(
     models: list[str] | None, prompts: list[str] | None, native: bool, given: dict[str, Any]
 ) -> list[Arm]:
     """Every model with every prompt set; without one named, with the set that suits it."""
-    from azent.evaluate import Arm
+    from azent.lab import Arm
 
     arms = []
     unnamed: list[str | None] = [None]
@@ -158,7 +158,7 @@ def _arms(
 
 def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], bool]:
     """The outcomes, those of before too, and whether it went to its end: Ctrl-C keeps the rest."""
-    from azent.evaluate import run
+    from azent.lab import evaluate
 
     outcomes = list(plan.done)
     if outcomes:
@@ -166,7 +166,7 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
         say(f"{counted(len(outcomes), 'outcome')} {there} already, {len(plan.todo)} to go")
     try:
         with _progress(len(plan.todo)) as progress:
-            for outcome in run(plan.todo, output, jobs=jobs):
+            for outcome in evaluate(plan.todo, output, jobs=jobs):
                 outcomes.append(outcome)
                 progress(outcome)
     except KeyboardInterrupt:
@@ -202,7 +202,7 @@ def _progress(total: int) -> Iterator[Any]:
 
 
 def _show(mine: Sequence[Row], found: Sequence[Verdict], as_json: bool) -> None:
-    from azent.evaluate import as_json as plain
+    from azent.lab import as_json as plain
 
     if as_json:
         print_json(plain(mine, found))

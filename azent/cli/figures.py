@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from azent.cli.table import print_table
 
 if TYPE_CHECKING:
-    from azent.evaluate import Row, Share
+    from azent.lab import Row, Share
 
 
 def print_figures(rows: Sequence[Row]) -> None:
@@ -19,7 +19,7 @@ def print_figures(rows: Sequence[Row]) -> None:
 
 def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """The lines of the table: a name, and what there is to say of each row."""
-    from azent.evaluate import GROUPS
+    from azent.lab import GROUPS
 
     yield "mean over categories", [_mean(row) for row in rows]
     yield "all cases", [_share(row.all) for row in rows]

@@ -37,7 +37,7 @@ EXAMPLES = """Examples:
 """
 PROMPTS = Path("prompts")
 SAMPLE = 25
-BUDGET = 600  # that of `azent.tune`, which help must not wait for; a test holds them together
+BUDGET = 600  # that of `azent.lab`, which help must not wait for; a test holds them together
 
 
 @polite
@@ -99,22 +99,22 @@ def command(
     Half of the cases are set aside: they are asked once, at the end, of the winner and of the set
     that was to be beaten. Begun again, the same command goes on where it ended.
     """
-    from azent import tune
+    from azent import lab
     from azent.config import masked
 
     values = settings_from({"model": model, "num_ctx": num_ctx, "reply_cache": cache})
     opened = model_from({key: value.value for key, value in values.items()}, quiet)
     name = f"tuned-{_slug(opened.name)}" if name is None else name
     folder = _folder(name, prompts, force)
-    halves = tune.halves(cases, functions_from(tools, none=not tools), sample=sample)
+    split = lab.split_cases(cases, functions_from(tools, none=not tools), sample=sample)
     bases = _bases(prompts, opened, name)
     file = output or Path(f"tune-{_slug(opened.name)}.jsonl")
-    with _kept(file), progress(budget, len(halves.aside), quiet) as watch:
-        tuned = tune.tune(
-            opened, halves, bases, budget=budget, seed=seed, file=file, jobs=jobs, watch=watch
+    with _kept(file), progress(budget, len(split.aside), quiet) as watch:
+        tuned = lab.tune(
+            opened, split, bases, budget=budget, seed=seed, file=file, jobs=jobs, watch=watch
         )
-    about = tune.About(name, date.today().isoformat(), _typed())
-    written = tune.write(tuned, folder, about, force=force)
+    about = lab.About(name, date.today().isoformat(), _typed())
+    written = lab.write(tuned, folder, about, force=force)
     show(tuned, about, written, masked("host", model), as_json)
 
 
@@ -125,13 +125,13 @@ def _slug(model: str) -> str:
 
 def _folder(name: str, prompts: Sequence[str] | None, force: bool) -> Path:
     """Where the new set will be; what is in its way is told before anything is asked."""
-    from azent import prompt, tune
+    from azent import lab, prompt
 
     folder = PROMPTS / prompt.checked_name(name)
     there = prompt.folders().get(name, folder)
     if there != folder:
         raise UsageError(f"a set of the name {name!r} is in {there}", "Take another --name.")
-    tune.check_free(folder, force=force)
+    lab.check_free(folder, force=force)
     if any(folder.resolve() == _place(each) for each in prompts or ()):
         raise UsageError(f"{name} is to be written, and to be begun with", "Take another --name.")
     return folder
@@ -146,11 +146,11 @@ def _place(prompts: str) -> Path | None:
 
 def _bases(named: Sequence[str] | None, model: Model, name: str) -> Sequence[PromptSet]:
     """The sets that are named, else all there are; those in ./prompts are told."""
-    from azent import tune
+    from azent import lab
 
     if named:
         return [prompts_from(each, model.name) for each in dict.fromkeys(named)]
-    bases = tune.bases_for(model.name, without=name)
+    bases = lab.starting_sets(model.name, without=name)
     tell_left_out([model.name])
     for each in bases:
         name_if_here(each)

@@ -17,8 +17,8 @@ from azent.cli.visible import visible
 from azent.wording import counted
 
 if TYPE_CHECKING:
+    from azent.lab import About, Progress, SearchProgress, Standing, Tuned, Watch
     from azent.prompt import PromptSet
-    from azent.tune import About, Judging, Score, Standing, Tuned, Watch
 
 LINE_SECONDS = 60.0  # between two lines within a rung, where there is no terminal
 SHOWN = 5  # of the sets that were tried
@@ -27,10 +27,10 @@ SHOWN = 5  # of the sets that were tried
 @contextmanager
 def progress(budget: int, aside: int, quiet: bool) -> Iterator[Watch]:
     """What watches a search: lines that change on a terminal, a line now and then elsewhere."""
-    from azent.tune import nobody
+    from azent.lab import ignore
 
     if quiet:
-        yield nobody
+        yield ignore
         return
     report = Report(budget, aside)
     try:
@@ -47,12 +47,12 @@ class Report:
         self._aside = aside
         self._began = time.monotonic()
         self._asked = 0
-        self._now: Standing | Judging | None = None
+        self._now: Progress | None = None
         self._said: tuple[object, ...] = ()
         self._next = 0.0
         self._region = Region(console_of(sys.stderr)) if is_live(sys.stderr) else None
 
-    def __call__(self, now: Standing | Judging, asked: int) -> None:
+    def __call__(self, now: Progress, asked: int) -> None:
         self._now, self._asked = now, asked
         if self._region is None:
             self._say_line(now)
@@ -64,11 +64,11 @@ class Report:
         if self._region:
             self._region.close()
 
-    def _lines(self, now: Standing | Judging) -> list[str]:
+    def _lines(self, now: Progress) -> list[str]:
         """How far it is: where in the search, the best so far, the time."""
-        from azent.tune import Judging
+        from azent.lab import JudgingProgress
 
-        if isinstance(now, Judging):
+        if isinstance(now, JudgingProgress):
             asked = f"{now.done} of {now.of} asked{self._time(now.of - now.done)}"
             return ["judging the winner on the cases set aside", asked]
         best = [f"best: {figures(now.best)}"] if now.best else []
@@ -90,23 +90,23 @@ class Report:
         lines = self._lines(self._now) if self._now else []
         return Text("\n".join(map(visible, lines)), overflow="ellipsis", no_wrap=True)
 
-    def _say_line(self, now: Standing | Judging) -> None:
+    def _say_line(self, now: Progress) -> None:
         """Say a line where a rung begins, and after a while."""
-        from azent.tune import Judging
+        from azent.lab import JudgingProgress
 
-        rung = ("judging",) if isinstance(now, Judging) else (now.round, now.cases)
+        rung = ("judging",) if isinstance(now, JudgingProgress) else (now.round, now.cases)
         if rung != self._said or time.monotonic() >= self._next:
             say("; ".join(self._lines(now)))
             self._said, self._next = rung, time.monotonic() + LINE_SECONDS
 
 
-def place(now: Standing) -> str:
+def place(now: SearchProgress) -> str:
     """Where in the search it is."""
     left = counted(now.left, "prompt set")
     return f"round {now.round}: {left} left, case {now.done + 1} of {now.cases}"
 
 
-def figures(score: Score) -> str:
+def figures(score: Standing) -> str:
     """How a prompt set did, and which one: its name may be long."""
     cases = counted(score.cases, "case")
     return f"{score.mean:.2f} on {cases}, {score.tokens:.0f} prompt tokens: {score.candidate.name}"
@@ -122,16 +122,16 @@ def show(tuned: Tuned, about: About, written: PromptSet, address: str, as_json: 
     `address` is how the model was named.
     """
     from azent import prompt
-    from azent.tune import evidence
+    from azent.lab import evidence
 
     taken = prompt.load(None, tuned.model)
     if as_json:
         folder = {"folder": str(written.folder), "taken": taken.name == written.name}
         print_json({**folder, **evidence(tuned, about)})
         return
-    sets, cases = len(tuned.found.tried), tuned.found.spent
+    sets, cases = len(tuned.result.tried), tuned.result.spent
     print_text(f"tried {counted(sets, 'prompt set')} on {counted(cases, 'case')} in all:")
-    for score in tuned.found.tried[:SHOWN]:
+    for score in tuned.result.tried[:SHOWN]:
         print_text(f"  {figures(score)}")
     print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")
     print_figures(tuned.judged)

@@ -1,4 +1,4 @@
-"""Cases as commands name them: files of cases, files of BFCL's, `bfcl`, or `bfcl:CATEGORY`."""
+"""Sources of cases as commands name them: files, files of BFCL, `bfcl`, or `bfcl:CATEGORY`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 
 from azent.arguments import many, text, whole
 from azent.errors import UsageError
-from azent.evaluate.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
-from azent.evaluate.cases import Case, read_cases
-from azent.evaluate.parts import PARTS, Part, in_part, sampled
+from azent.lab.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
+from azent.lab.cases import PARTS, Case, Part, in_part, read_cases, sampled
 
 BFCL = "bfcl:"
 
@@ -22,10 +21,10 @@ def cases_from(
     part: str = "all",
     sample: int | None = None,
 ) -> list[Case]:
-    """All cases of some sources, or of a part of each; of each category a sample (`parts.sampled`).
+    """Read the cases of some sources, or of one part, or a sample of each category.
 
-    `bfcl` stands for eight categories. Raises CasesError, and UsageError for a part that there is
-    not and for cases that come twice.
+    `bfcl` stands for eight categories. Raises CasesError, and UsageError for an unknown part and
+    for two cases with one id.
     """
     wanted = _part(part)
     most = None if sample is None else whole("sample", sample, 1)
@@ -60,7 +59,7 @@ def _of_source(
 
 
 def _sampled(cases: list[Case], sample: int | None) -> list[Case]:
-    """So many of each category; all, mixed as they are in the file, where that is None."""
+    """A sample of each category, or all cases in their order if `sample` is None."""
     if sample is None:
         return cases
     names = dict.fromkeys(case.category for case in cases)

@@ -1,31 +1,28 @@
 """Cases of the Berkeley Function Calling Leaderboard, judged by its own checker.
 
-`pip install --no-deps bfcl-eval` brings its files and its checker; its other dependencies are the
-clients of every vendor, none of which is needed here. The categories are those that ask for one
-reply about Python functions. Cases whose index % 10 is 0 to 4 are for developing, the rest are set
-aside for the final figure.
+`pip install --no-deps bfcl-eval` installs its files and its checker without the clients of all
+vendors, which are not needed here. Only the categories that ask for one reply about Python
+functions are known. Cases whose index % 10 is 0 to 4 are the part "dev", the others are "final".
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import re
 import sys
 import threading
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from azent.arguments import one_of, place, whole
 from azent.errors import CasesError
-from azent.evaluate.cases import Case, stamp
-from azent.evaluate.parts import PARTS, Part, sampled
+from azent.lab.cases import PARTS, Case, Part, read_lines, sampled, stamp
 from azent.messages import Call
-from azent.wording import counted, reason_of
+from azent.wording import counted
 
 CATEGORIES = (
     "simple_python",
@@ -45,9 +42,9 @@ _TYPES = {"dict": "object", "float": "number", "tuple": "array", "String": "stri
 
 
 def bfcl_cases(category: str, *, part: Part = "all", sample: int | None = None) -> list[Case]:
-    """The cases of a category, or a sample of them (`parts.sampled`).
+    """Read the cases of a category, or a sample of them that is spread evenly.
 
-    Raises CasesError: bfcl-eval is not installed, or there is no such category.
+    Raises CasesError if bfcl-eval is not installed, or has no such category.
     """
     if category not in CATEGORIES + FURTHER:
         known = ", ".join(CATEGORIES + FURTHER)
@@ -59,19 +56,19 @@ def bfcl_cases(category: str, *, part: Part = "all", sample: int | None = None) 
 
 
 def read_bfcl(file: str | Path, *, part: Part = "all", sample: int | None = None) -> list[Case]:
-    """The cases of one of its files, the possible answers beside it. Raises CasesError."""
+    """Read the cases in one of its files, and the answers beside it. Raises CasesError."""
     file = place("file", file)
     one_of("part", part, PARTS)
     most = None if sample is None else whole("sample", sample, 1)
     category = category_of(file)
     rows = list(_rows(file, ("question", "function")))
-    truths = {row["id"]: row["ground_truth"] for row in _truths(file)}
+    truths = _truths(file)
     wanted = [row for index, row in enumerate(rows) if part == "all" or _part(index) == part]
     return [_case(row, truths.get(row["id"]), category, file) for row in sampled(wanted, most)]
 
 
 def category_of(file: Path) -> str:
-    """The category that a file of BFCL's is about, "" for any other file."""
+    """The category of a file of BFCL's, by its name; "" for any other file."""
     found = FILE_NAME.fullmatch(file.name)
     return found[1] if found else ""
 
@@ -80,35 +77,24 @@ def _part(index: int) -> Part:
     return "dev" if index % 10 < 5 else "final"
 
 
-def _rows(file: Path, parts: Sequence[str]) -> Iterable[dict[str, Any]]:
-    """The objects in a file, each with an id and with lists under the names of these parts."""
-    try:
-        lines = file.read_text("utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CasesError(f"{file} cannot be read: {reason_of(error)}") from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield _row(line, parts, f"{file}:{number}")
+def _rows(file: Path, lists: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Read the objects in a file; each has an id, and a list under each of these keys."""
+    for line in read_lines(file):
+        row = line.value
+        if not isinstance(row.get("id"), str):
+            raise CasesError(f"{line.place}: this is no case of BFCL's: its id is no text")
+        if lacking := next((key for key in lists if not isinstance(row.get(key), list)), None):
+            raise CasesError(f"{line.place}: this is no case of BFCL's: its {lacking!r} is no list")
+        yield row
 
 
-def _row(line: str, parts: Sequence[str], place: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CasesError(f"{place}: this is no JSON: {reason_of(error)}") from error
-    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-        raise CasesError(f"{place}: this is no case of BFCL's: it has no id that is a text")
-    if lacking := next((each for each in parts if not isinstance(row.get(each), list)), None):
-        raise CasesError(f"{place}: this is no case of BFCL's: its {lacking!r} is no list")
-    return row
-
-
-def _truths(file: Path) -> Iterable[dict[str, Any]]:
+def _truths(file: Path) -> dict[str, list[Any]]:
+    """The possible answers by id, from the file beside the cases."""
     answers = file.parent / "possible_answer" / file.name
     if answers.exists():
-        return _rows(answers, ("ground_truth",))
+        return {row["id"]: row["ground_truth"] for row in _rows(answers, ("ground_truth",))}
     if "relevance" in category_of(file):
-        return ()
+        return {}
     raise CasesError(f"{answers} is missing", "The possible answers stand beside the cases.")
 
 
@@ -121,17 +107,17 @@ def _case(row: Mapping[str, Any], truth: list[Any] | None, category: str, file: 
             return "" if bool(calls) is not irrelevant else counted(len(calls), "call")
         return _checked(row["function"], calls, truth, category)
 
-    marked = stamp(row, truth)
+    hashed = stamp(row, truth)
     try:
         question, tools = row["question"][0], tools_of(row)
     except (IndexError, KeyError, TypeError, AttributeError) as error:
-        said = f"{file}: the case {row['id']!r} is none of BFCL's: {error!r}"
-        raise CasesError(said) from error
-    return Case(row["id"], question, tools, judge, due, category, stamp=marked)
+        text = f"{file}: the case {row['id']!r} is none of BFCL's: {error!r}"
+        raise CasesError(text) from error
+    return Case(row["id"], question, tools, judge, due, category, stamp=hashed, suite="bfcl")
 
 
 def tools_of(row: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """The functions of a row as specs: names without dots, types as JSON Schema has them."""
+    """Turn the functions of a row into specs: names without dots, types of JSON Schema."""
     return tuple(
         {
             "name": function["name"].replace(".", "_"),
@@ -143,7 +129,7 @@ def tools_of(row: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 def _schema(given: Any) -> Any:
-    """A schema of BFCL's with the types of JSON Schema; its "any" is no type at all."""
+    """Replace the types of BFCL by those of JSON Schema; its "any" is left out."""
     if isinstance(given, list):
         return [_schema(each) for each in given]
     if not isinstance(given, dict):
@@ -165,14 +151,14 @@ def _checked(functions: list[Any], calls: Sequence[Call], truth: list[Any], cate
     made = [{call.tool: call.tool_input} for call in calls]
     try:
         verdict = check(functions, made, truth, python, category, "any")
-    except Exception as error:  # it was not written for every value that a model can write
+    except Exception as error:  # the checker fails on some values that models write
         return f"not to be judged: {error!r}"
     return "" if verdict["valid"] else "; ".join(map(str, verdict["error"]))
 
 
 @cache
 def _data() -> Path:
-    """The folder of its files, found without importing it."""
+    """Find the folder of its files without importing it."""
     found = importlib.util.find_spec("bfcl_eval")
     if found is None or found.origin is None:
         raise CasesError("bfcl-eval is not installed", INSTALL)
@@ -180,18 +166,18 @@ def _data() -> Path:
 
 
 def _checker() -> tuple[Any, Any]:
-    """Its checker, and its word for Python; cases that are asked side by side want it at once."""
+    """Import its checker and its constant for Python, once for all threads."""
     with _importing:
         return _imported_checker()
 
 
 @cache
 def _imported_checker() -> tuple[Any, Any]:
-    """The same, imported.
+    """Import the checker with a table of one model.
 
-    The checker looks one thing up in a table of models: whether a model writes `_` for `.` in
-    names. Importing that table imports the clients of every vendor, so a table of one row takes
-    its place while the checker is imported.
+    From its table of models, the checker only needs to know whether a model writes `_` for `.` in
+    names. Importing that table would import the clients of all vendors, so a table of one row takes
+    its place during the import.
     """
     _data()
     name = "bfcl_eval.constants.model_config"

@@ -1,7 +1,7 @@
-"""Outcomes as one HTML page with charts: nothing is loaded from elsewhere, no script runs.
+"""Outcomes as one HTML page with charts. It loads nothing and runs no script.
 
-Labels are text and bars are drawings that stretch, so that it reads on a phone and on a wide
-screen, in light and in dark.
+Labels are text, and bars are drawings that stretch, so that the page can be read on a phone and on
+a wide screen, in light and in dark colours.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
-from azent.evaluate.arms import Outcome
-from azent.evaluate.report import GROUPS, Row, Verdict, rows
-from azent.evaluate.stats import Share
+from azent.lab.evaluation import Outcome
+from azent.lab.report import GROUPS, Row, Share, Verdict, rows
 from azent.wording import counted
 
 COLOURS = 6
@@ -56,7 +55,7 @@ th { font-weight: 600; color: var(--soft); } td.n { font-variant-numeric: tabula
 
 
 def page(outcomes: Sequence[Outcome], verdicts: Iterable[Verdict] = (), title: str = "") -> str:
-    """The page for outcomes and what was found in comparing them."""
+    """Make the page for outcomes and the verdicts on their arms."""
     mine = rows(outcomes)
     heading = title or "azent eval"
     cases = len({outcome.case for outcome in outcomes})
@@ -150,7 +149,7 @@ def _costs(mine: Sequence[Row]) -> list[str]:
 
 
 def _differing(outcomes: Sequence[Outcome], mine: Sequence[Row]) -> list[str]:
-    """The cases that some arms got right and others wrong: where to look first."""
+    """The cases that some arms got right and others wrong, which tell most about the arms."""
     by_case: dict[str, dict[str, Outcome]] = {}
     for outcome in outcomes:
         by_case.setdefault(outcome.case, {})[f"{outcome.model}, {outcome.prompts}"] = outcome

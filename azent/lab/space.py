@@ -1,8 +1,8 @@
-"""What is tried: the prompt sets that there are, and these with some settings changed. Pure.
+"""The search space: the existing prompt sets, and their variants with changed settings. Pure.
 
-`SPACE` is the table of what may be changed to what; a new setting of prompt sets needs a row in it
-and nothing else. A candidate is a set that could stand in files: a text that a setting needs and
-its set lacks is lent by another one, and what none can lend is not tried.
+`SPACE` is the table of settings and their values; a new setting of prompt sets is one more row. A
+candidate can always be written to files: a text that a setting needs and that its set lacks is
+taken from another set, and a setting whose text no set has is not tried.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from azent.evaluate import version_of
+from azent.lab.evaluation import version_of
 from azent.prompt import PromptSet, blanks_of
 
 FIELD = 16  # candidates that a round begins with
@@ -19,7 +19,7 @@ FIELD = 16  # candidates that a round begins with
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting, the values to try, and in which sets it does anything. "words.x" is in [words]."""
+    """A setting, the values to try, and the sets in which it matters; "words.x" is in [words]."""
 
     name: str
     values: tuple[Any, ...]
@@ -31,7 +31,7 @@ class Setting:
         return getattr(prompts.words if where == "words" else prompts, name)
 
     def put(self, prompts: PromptSet, value: Any) -> PromptSet:
-        """A set with this value, and whatever else it had."""
+        """The set with this value in place of its own."""
         where, name = self._place
         given: dict[str, Any] = {name: value}
         if where == "words":
@@ -40,7 +40,7 @@ class Setting:
 
     @property
     def is_rule(self) -> bool:
-        """Is it one of [words]?"""
+        """Tell whether it is a setting in [words]."""
         return self._place[0] == "words"
 
     @property
@@ -53,7 +53,7 @@ def _joins(prompts: PromptSet) -> bool:
     return prompts.words.joins > 0
 
 
-SPACE = (  # what is likely to matter comes first
+SPACE = (  # the settings that are likely to matter come first
     Setting("decide", ((), ("gate",), ("choose",), ("list",)), lambda each: each.turn != "single"),
     Setting(
         "examples", ((), ("two", "none"), ("one", "two", "none"), ("one", "two", "none", "near"))
@@ -82,7 +82,7 @@ SPACE = (  # what is likely to matter comes first
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A set to be tried. Its name says which set it began as, and what was changed."""
+    """A set to try. Its name tells from which set it was made, and what was changed."""
 
     name: str
     base: PromptSet = field(compare=False, repr=False)
@@ -90,8 +90,10 @@ class Candidate:
 
 
 def first_field(bases: Sequence[PromptSet], count: int = FIELD) -> tuple[Candidate, ...]:
-    """The candidates to begin with: the sets as they are, with the [words] of each other, and the
-    first of them with one setting changed."""
+    """The first candidates: the sets, the sets with the [words] of each other, and variants.
+
+    The variants are the first set with one setting changed.
+    """
     crossed = [(base, replace(base, words=other.words)) for base in bases for other in bases]
     made = [(base, base) for base in bases] + crossed
     changed = [(bases[0], prompts) for prompts in _changed(bases[0], bases)]
@@ -99,14 +101,14 @@ def first_field(bases: Sequence[PromptSet], count: int = FIELD) -> tuple[Candida
 
 
 def neighbours(candidate: Candidate, bases: Sequence[PromptSet]) -> tuple[Candidate, ...]:
-    """The candidates that differ in one setting."""
+    """The candidates that differ from this one in one setting."""
     changed = _changed(candidate.prompts, bases)
     made = (_named(candidate.base, prompts, bases) for prompts in changed)
     return _unlike(made, [candidate])
 
 
 def _changed(prompts: PromptSet, lenders: Sequence[PromptSet]) -> Iterator[PromptSet]:
-    """A set with each other value of each setting that does something in it."""
+    """The variants of a set: each other value of each setting that matters in it."""
     for setting in SPACE:
         for value in setting.values if setting.matters(prompts) else ():
             made = _lent(setting.put(prompts, value), lenders)
@@ -115,18 +117,18 @@ def _changed(prompts: PromptSet, lenders: Sequence[PromptSet]) -> Iterator[Promp
 
 
 def _unlike(candidates: Iterable[Candidate], but: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates without those that say the same as one before."""
-    seen = {_said(each.prompts) for each in but}
+    """The candidates without those whose texts and settings equal those of an earlier one."""
+    seen = {_hash(each.prompts) for each in but}
     kept = []
     for each in candidates:
-        if _said(each.prompts) not in seen:
+        if _hash(each.prompts) not in seen:
             kept.append(each)
-        seen.add(_said(each.prompts))
+        seen.add(_hash(each.prompts))
     return tuple(kept)
 
 
-def _said(prompts: PromptSet) -> str:
-    """What a set says, whatever it is called."""
+def _hash(prompts: PromptSet) -> str:
+    """Hash a set without its name."""
     return version_of(replace(prompts, name="", description="", models=()))
 
 
@@ -134,7 +136,7 @@ def _said(prompts: PromptSet) -> str:
 
 
 def _lent(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | None:
-    """The set with the texts that its settings need; None where they cannot be had."""
+    """The set with the texts that its settings need; None if no other set has them."""
     shown = any("examples" in blanks_of(text) for text in prompts.texts.values())
     if prompts.examples and not shown:
         return None
@@ -148,7 +150,7 @@ def _lent(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | None:
 
 
 def _with_gate(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
-    """The set with examples for its gate: without any, small models say yes to everything."""
+    """The set with examples for its gate, without which small models say yes to everything."""
     if "gate" not in prompts.decide or prompts.gate:
         return prompts
     return replace(prompts, gate=next((each.gate for each in lenders if each.gate), ()))
@@ -160,19 +162,21 @@ def _with_gate(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
 def _named(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> Candidate:
     """A candidate with a name such as `default[held=false words=small words.news=false]`."""
     plain = [each for each in SPACE if not each.is_rule]
-    told = [_told(each.name, each.of(prompts)) for each in plain if _differs(each, base, prompts)]
-    told += _rules_told(base, prompts, bases)
-    name = f"{base.name}[{' '.join(told)}]" if told else base.name
+    changed = [
+        _assignment(each.name, each.of(prompts)) for each in plain if _differs(each, base, prompts)
+    ]
+    changed += _rules_changed(base, prompts, bases)
+    name = f"{base.name}[{' '.join(changed)}]" if changed else base.name
     return Candidate(name, base, replace(prompts, name=name))
 
 
-def _rules_told(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> list[str]:
-    """How [words] differs from the set's own, or from that of the set where it is most alike."""
+def _rules_changed(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> list[str]:
+    """Tell how [words] differs from that of the base, or of the set that is most similar."""
     rules = [each for each in SPACE if each.is_rule]
 
     def different(other: PromptSet) -> list[str]:
         changed = [each for each in rules if _differs(each, other, prompts)]
-        return [_told(each.name, each.of(prompts)) for each in changed]
+        return [_assignment(each.name, each.of(prompts)) for each in changed]
 
     alike = min((base, *bases), key=lambda other: len(different(other)))
     own = alike.words == base.words
@@ -183,7 +187,7 @@ def _differs(setting: Setting, one: PromptSet, other: PromptSet) -> bool:
     return bool(setting.of(one) != setting.of(other))
 
 
-def _told(name: str, value: Any) -> str:
+def _assignment(name: str, value: Any) -> str:
     if isinstance(value, tuple):
         return f"{name}={'+'.join(value) or 'none'}"
     return f"{name}={str(value).lower() if isinstance(value, bool) else value}"

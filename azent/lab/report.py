@@ -1,23 +1,107 @@
-"""What outcomes add up to: a row for each arm, and sentences on whether a difference is real."""
+"""What outcomes add up to: a row of figures for each arm, and whether a difference is significant.
+
+- A share of right answers has Wilson's interval, which also holds for few cases and near 0 and 1. A
+  mean of shares has the interval of Zou and Donner's MOVER, which adds the squares of how far each
+  share may be off.
+- Two arms are compared on the same cases with McNemar's exact test: only cases that one gets right
+  and the other wrong tell something, and if neither arm is better, each of these is a coin toss.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from azent.evaluate.arms import Outcome
-from azent.evaluate.stats import Comparison, Share, compare, interval_of_mean
+from azent.lab.evaluation import Outcome
 from azent.messages import Usage
 from azent.wording import counted
 
 GROUPS = {"one": "one call due", "several": "several due", "none": "none due", "answer": "answers"}
+Z = 1.959964  # 95 % of a normal distribution lie within so many standard deviations
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many cases of how many are right, and the 95 % interval of that share."""
+
+    right: int
+    count: int
+
+    @property
+    def value(self) -> float:
+        return self.right / self.count if self.count else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's score interval; from 0 to 1 if there are no cases."""
+        if not self.count:
+            return 0.0, 1.0
+        weight = Z * Z / self.count
+        middle = (self.value + weight / 2) / (1 + weight)
+        spread = self.value * (1 - self.value) / self.count + weight / (4 * self.count)
+        half = Z / (1 + weight) * math.sqrt(spread)
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def mean_of(shares: Collection[Share]) -> float:
+    """The mean of shares; not a number if there are none."""
+    return sum(share.value for share in shares) / len(shares) if shares else math.nan
+
+
+def interval_of_mean(shares: Collection[Share]) -> tuple[float, float]:
+    """The 95 % interval of the mean of independent shares; from 0 to 1 if there are none."""
+    if not shares:
+        return 0.0, 1.0
+    mean = mean_of(shares)
+    below = math.hypot(*(share.value - share.interval[0] for share in shares)) / len(shares)
+    above = math.hypot(*(share.interval[1] - share.value for share in shares)) / len(shares)
+    return max(0.0, mean - below), min(1.0, mean + above)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two arms on the same cases: how many only the first, and only the second, got right."""
+
+    cases: int
+    only_first: int
+    only_second: int
+
+    @property
+    def difference(self) -> float:
+        """How much higher the share of the second is."""
+        return (self.only_second - self.only_first) / self.cases if self.cases else 0.0
+
+    @property
+    def chance(self) -> float:
+        """The p-value: how probable a split so uneven is if neither is better (two-sided)."""
+        fewer, thrown = min(self.only_first, self.only_second), self.only_first + self.only_second
+        ways = sum(math.comb(thrown, heads) for heads in range(fewer + 1))
+        return float(min(1.0, 2 * ways / 2**thrown))
+
+    @property
+    def real(self) -> bool:
+        return self.chance < SIGNIFICANT
+
+
+def compare(first: Mapping[str, bool], second: Mapping[str, bool]) -> Comparison:
+    """Compare what is right by case; cases that only one of them has are left out."""
+    both = first.keys() & second.keys()
+    return Comparison(
+        len(both),
+        sum(first[case] and not second[case] for case in both),
+        sum(second[case] and not first[case] for case in both),
+    )
+
+
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one arm did. Tokens, requests and seconds are means for a case."""
+    """The figures of one arm. Tokens, requests and seconds are means for one case."""
 
     model: str
     prompts: str
@@ -25,6 +109,7 @@ class Row:
     all: Share
     groups: Mapping[str, Share]
     categories: Mapping[str, Share]
+    suites: Mapping[str, Mapping[str, Share]]  # the categories of each suite
     prompt_tokens: float
     reply_tokens: float
     requests: float
@@ -34,8 +119,7 @@ class Row:
     @property
     def mean(self) -> float:
         """The mean over categories: each counts the same, however many cases it has."""
-        shares = [share.value for share in self.categories.values()]
-        return sum(shares) / len(shares) if shares else math.nan
+        return mean_of(self.categories.values())
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -48,7 +132,7 @@ class Row:
 
 
 def rows(outcomes: Iterable[Outcome]) -> list[Row]:
-    """A row for each arm, in the order in which they first come."""
+    """Make a row for each arm, in the order in which the arms first come."""
     by_arm: dict[tuple[str, str, str], list[Outcome]] = {}
     for outcome in outcomes:
         by_arm.setdefault((outcome.model, outcome.prompts, outcome.version), []).append(outcome)
@@ -65,6 +149,7 @@ def _row(model: str, prompts: str, version: str, mine: Sequence[Outcome]) -> Row
         all=_share(mine),
         groups={name: groups[name] for name in GROUPS if name in groups},
         categories=_shares(mine, lambda outcome: outcome.category),
+        suites=_suites(mine),
         prompt_tokens=usage.prompt_tokens / count,
         reply_tokens=usage.reply_tokens / count,
         requests=usage.requests / count,
@@ -78,6 +163,12 @@ def _shares(mine: Sequence[Outcome], key: Callable[[Outcome], str]) -> dict[str,
     return {name: _share([each for each in mine if key(each) == name]) for name in names}
 
 
+def _suites(mine: Sequence[Outcome]) -> dict[str, dict[str, Share]]:
+    names = dict.fromkeys(outcome.suite for outcome in mine if outcome.suite)
+    of_suite = {name: [each for each in mine if each.suite == name] for name in names}
+    return {name: _shares(some, lambda each: each.category) for name, some in of_suite.items()}
+
+
 def _share(mine: Sequence[Outcome]) -> Share:
     return Share(sum(outcome.ok for outcome in mine), len(mine))
 
@@ -87,7 +178,7 @@ def _share(mine: Sequence[Outcome]) -> Share:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Two arms compared on the cases that both had."""
+    """Two arms compared on the cases that both were asked."""
 
     first: str
     second: str
@@ -104,7 +195,7 @@ class Verdict:
 
 
 def verdicts(mine: Sequence[Row]) -> list[Verdict]:
-    """Each arm against the first of its model, else the first of its prompt set."""
+    """Compare each arm with the first of its model, or else with the first of its prompt set."""
     found = []
     for number, row in enumerate(mine):
         same_model = [other for other in mine[:number] if other.model == row.model]
@@ -115,7 +206,7 @@ def verdicts(mine: Sequence[Row]) -> list[Verdict]:
 
 
 def against(before: Sequence[Row], now: Sequence[Row]) -> list[Verdict]:
-    """Each arm of this run against the same one of another, or against its only one."""
+    """Compare each arm with the same one of another run, or with the only one of that run."""
     found = []
     for row in now:
         same = [each for each in before if (each.model, each.prompts) == (row.model, row.prompts)]
@@ -125,11 +216,11 @@ def against(before: Sequence[Row], now: Sequence[Row]) -> list[Verdict]:
 
 
 def verdict(first: Row, second: Row, mark: str = "") -> Verdict:
-    """Two arms compared case by case."""
+    """Compare two arms case by case."""
     return Verdict(mark + first.name, second.name, compare(first.right, second.right))
 
 
-# ---- plain values, for scripts -------------------------------------------------------------------
+# ---- JSON ----------------------------------------------------------------------------------------
 
 
 def as_json(mine: Sequence[Row], found: Sequence[Verdict]) -> dict[str, Any]:
@@ -159,11 +250,16 @@ def _row_json(row: Row) -> dict[str, Any]:
         "all": _share_json(row.all),
         "groups": {name: _share_json(share) for name, share in row.groups.items()},
         "categories": {name: _share_json(share) for name, share in row.categories.items()},
+        "suites": {name: _mean_json(shares.values()) for name, shares in row.suites.items()},
         "prompt_tokens": row.prompt_tokens,
         "reply_tokens": row.reply_tokens,
         "requests": row.requests,
         "seconds": row.seconds,
     }
+
+
+def _mean_json(shares: Collection[Share]) -> dict[str, Any]:
+    return {"mean": mean_of(shares), "interval": list(interval_of_mean(shares))}
 
 
 def _share_json(share: Share) -> dict[str, Any]:

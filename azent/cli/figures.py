@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from azent.cli.table import print_table
@@ -21,7 +21,10 @@ def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """The lines of the table: a name, and what there is to say of each row."""
     from azent.lab import GROUPS
 
-    yield "mean over categories", [_mean(row) for row in rows]
+    yield "mean over categories", [_mean(row.categories) for row in rows]
+    suites = list(dict.fromkeys(name for row in rows for name in row.suites))
+    for name in suites if len(suites) > 1 else ():
+        yield f"  mean of {name}", [_mean(row.suites.get(name, {})) for row in rows]
     yield "all cases", [_share(row.all) for row in rows]
     for group, words in GROUPS.items():
         if any(group in row.groups for row in rows):
@@ -34,9 +37,14 @@ def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     yield "seconds", [f"{row.seconds:.1f}" for row in rows]
 
 
-def _mean(row: Row) -> str:
-    low, high = row.interval
-    return f"{row.mean:.2f} ({low:.2f}-{high:.2f})"
+def _mean(categories: Mapping[str, Share]) -> str:
+    """The mean of the shares of some categories with its 95 % interval."""
+    from azent.lab import interval_of_mean, mean_of
+
+    if not categories:
+        return ""
+    low, high = interval_of_mean(categories.values())
+    return f"{mean_of(categories.values()):.2f} ({low:.2f}-{high:.2f})"
 
 
 def _share(share: Share | None) -> str:

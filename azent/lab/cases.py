@@ -98,14 +98,21 @@ def stamp(*values: Any) -> str:
 
 
 def read_cases(file: str | Path, functions: Iterable[object] = ()) -> list[Case]:
-    """Read the cases in a file. Raises CasesError that names the first line that cannot be used."""
+    """Read the cases in a file; a line that is repeated counts once.
+
+    Raises CasesError that names the first line that cannot be used.
+    """
     file = place("file", file)
     known = {**_specs_beside(file), **{as_tool(each).name: each for each in functions}}
-    named = {line.place: _case(line, known, file.stem) for line in read_lines(file)}
-    if not named:
+    by_id: dict[str, tuple[str, Case]] = {}
+    for line in read_lines(file):
+        case = _case(line, known, file.stem)
+        where, first = by_id.setdefault(case.id, (line.place, case))
+        if case.stamp != first.stamp:
+            raise CasesError(f"{line.place}: the id {case.id!r} stands at {where} too")
+    if not by_id:
         raise CasesError(f"{file} has no cases in it")
-    _check_ids(named)
-    return list(named.values())
+    return [case for _, case in by_id.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,7 @@ def _object(text: str, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise CasesError(f"{place}: this is no JSON: {reason_of(error)}") from error
     if not isinstance(given, dict):
-        raise CasesError(f"{place}: a case is a JSON object, not {text.strip()[:40]}")
+        raise CasesError(f"{place}: this is no JSON object: {text.strip()[:40]}")
     return given
 
 
@@ -147,14 +154,6 @@ def _specs_beside(file: Path) -> dict[str, Any]:
     """The specs, by name, in the JSON file beside the cases; none if there is no such file."""
     beside = file.with_name(f"{file.stem}_tools.json")
     return _object(_text_of(beside), str(beside)) if beside.exists() else {}
-
-
-def _check_ids(named: Mapping[str, Case]) -> None:
-    places: dict[str, str] = {}
-    for where, case in named.items():
-        if case.id in places:
-            raise CasesError(f"{where}: the id {case.id!r} stands at {places[case.id]} too")
-        places[case.id] = where
 
 
 def _case(line: Line, known: Mapping[str, object], stem: str) -> Case:

@@ -18,7 +18,7 @@ from azent.wording import counted
 
 NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
-PUNCTUATION = re.compile(r"[^\w%]+")
+PUNCTUATION = re.compile(r"(?:[^\w%.]|\.(?!\d))+")  # but the point of a number
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,6 +309,22 @@ def test_the_command_measures_goes_on_and_shows(tmp_path: Path, server: Scripted
     assert [each["difference"] for each in said["comparisons"]] == [0.0] * 3
 
 
+def test_both_kinds_of_cases_stand_in_one_table(tmp_path: Path, server: ScriptedOllama) -> None:
+    requests = tmp_path / "requests.jsonl"
+    line = {"tools": [SPEC], "function": "wait", "part": "home"}
+    lines = [{**line, "id": f"r{n}", "question": f"Wait {n}"} for n in range(2)]
+    requests.write_text("\n".join(map(json.dumps, lines)))
+    given = (write_cases(tmp_path, 4), requests, "-o", tmp_path / "out.jsonl")
+    said = eval_command(*given, "--json")
+    assert json.loads(said.stdout)["arms"][0]["suites"] == {
+        "cases": {"mean": 0.5, "interval": pytest.approx([0.15, 0.85], abs=0.01)},
+        "requests": {"mean": 0.5, "interval": pytest.approx([0.09, 0.91], abs=0.01)},
+    }
+    table = eval_command(*given).stdout
+    for figure in ("mean over categories", "mean of cases", "mean of requests", "  home"):
+        assert figure in table
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
 def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:
     cases, out = write_cases(tmp_path, 9), tmp_path / "out.jsonl"

@@ -16,7 +16,6 @@ import azent
 from azent import prompt
 from azent.budget import correction, estimate, shrink
 from azent.cli.pace import Overheard, Pace
-from azent.lab.tuning import _WithDigest
 from azent.messages import (
     Answer,
     Call,
@@ -351,7 +350,6 @@ class Small(azent.Scripted):
         (lambda model, folder: Recorded(model, folder / "replies.db"), 8192),  # nothing is asked
         (lambda model, folder: Fallback([model]), 1024),
         (lambda model, folder: Fallback([model, azent.Scripted(num_ctx=512)]), 512),
-        (lambda model, folder: _WithDigest(model, "digest"), 1024),
         (lambda model, folder: Overheard(model, Pace()), 1024),
     ],
 )

@@ -34,8 +34,7 @@ from azent.lab.search import (
 )
 from azent.lab.sources import cases_from
 from azent.lab.space import Candidate, first_field, neighbours
-from azent.messages import Delta, End, Request
-from azent.models import Model, context_of, open_model
+from azent.models import Model, open_model
 from azent.models.cached import Cached
 from azent.models.ollama import Ollama
 from azent.prompt import PromptSet
@@ -301,33 +300,11 @@ def asked_once(model: Model, digest: str, file: Path | None) -> Iterator[Model]:
     Its replies are stored beside `file`, or in a temporary file without one. A model that stores
     its replies already is used as it is.
     """
+    facts = {"num_ctx": model.num_ctx, "digest": digest}
     if isinstance(model, Cached):
         yield model
     elif file:
-        yield Cached(_WithDigest(model, digest), file.parent / f"{file.stem}{REPLIES}")
+        yield Cached(model, file.parent / f"{file.stem}{REPLIES}", facts=facts)
     else:
         with TemporaryDirectory(prefix="azent-tune-") as folder:
-            yield Cached(_WithDigest(model, digest), Path(folder, REPLIES))
-
-
-class _WithDigest:
-    """A model with its digest and context among its options, which `Cached` stores replies by.
-
-    So its replies are not confused with those of other weights of the same name.
-    """
-
-    def __init__(self, model: Model, digest: str) -> None:
-        self.name = model.name
-        self.num_ctx = model.num_ctx
-        self.retries: int = getattr(model, "retries", 0)
-        known = getattr(model, "options", {})
-        self.options = {**known, "num_ctx": model.num_ctx, "digest": digest}
-        self._model = model
-
-    def context(self) -> int | None:
-        """The size of the model's context in tokens."""
-        return context_of(self._model)
-
-    def stream(self, request: Request) -> Iterator[Delta | End]:
-        """Stream the model's reply."""
-        return self._model.stream(request)
+            yield Cached(model, Path(folder, REPLIES), facts=facts)

@@ -28,7 +28,7 @@ from azent.batch.workers import (
     BatchEvent,
     ConcurrencyLimit,
     Notice,
-    Outcome,
+    QuestionOutcome,
     Server,
     ask_all,
     asking,
@@ -41,8 +41,8 @@ __all__ = [
     "BatchEvent",
     "Item",
     "Notice",
-    "Outcome",
     "Progress",
+    "QuestionOutcome",
     "Server",
     "Watch",
     "ask_all",
@@ -123,7 +123,7 @@ def run_batch(
         unanswered = _unanswered(read_questions(questions), file)
         with closing(ask_all(unanswered, servers, tries=tries, patience=patience)) as outcomes:
             for outcome in outcomes:
-                if isinstance(outcome, Outcome):
+                if isinstance(outcome, QuestionOutcome):
                     file.write(outcome.item.id, _record(outcome))
                 _count(progress, outcome)
                 progress.seconds = time.monotonic() - began
@@ -163,7 +163,7 @@ def _unanswered(items: Iterable[Item | BadLine], file: Answers) -> Iterator[Item
     return (item for item in items if isinstance(item, BadLine) or item.id not in file.done)
 
 
-def _record(outcome: Outcome) -> dict[str, Any]:
+def _record(outcome: QuestionOutcome) -> dict[str, Any]:
     if outcome.error is None:
         return dict(outcome.record)
     return {"error": str(outcome.error), "kind": type(outcome.error).__name__}
@@ -173,9 +173,9 @@ def _count(progress: Progress, event: BatchEvent) -> None:
     match event:
         case BadLine():
             progress.bad.append(event)
-        case Outcome(error=None):
+        case QuestionOutcome(error=None):
             progress.answered += 1
-        case Outcome(error=error):
+        case QuestionOutcome(error=error):
             kind = type(error).__name__
             progress.failures[kind] += 1
             hint = error.hint if isinstance(error, AzentError) else ""

@@ -161,7 +161,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QuestionOutcome:
     """The record of the answer to a question, or the error with which it failed."""
 
     item: Item
@@ -182,7 +182,7 @@ class _Job:
     tries: int = 0
 
 
-BatchEvent: TypeAlias = Outcome | Notice | BadLine
+BatchEvent: TypeAlias = QuestionOutcome | Notice | BadLine
 
 
 def ask_all(
@@ -262,9 +262,9 @@ class _WorkerPool:
         """Ask a server one question after another: this is what a worker thread runs."""
         while (job := self._next_job(server)) is not None:
             try:
-                outcome = Outcome(job.item, server.ask(job.item.question))
+                outcome = QuestionOutcome(job.item, server.ask(job.item.question))
             except Exception as error:  # any error is the outcome of this question alone
-                outcome = Outcome(job.item, {}, error)
+                outcome = QuestionOutcome(job.item, {}, error)
             with self._changed:
                 server.active -= 1
                 self._active -= 1
@@ -314,7 +314,7 @@ class _WorkerPool:
 
     # ---- outcomes --------------------------------------------------------------------------------
 
-    def _handle(self, server: Server, job: _Job, outcome: Outcome) -> None:
+    def _handle(self, server: Server, job: _Job, outcome: QuestionOutcome) -> None:
         """Report an outcome, or retry its question: on another server, later, or once more."""
         match outcome.error:
             case ModelUnreachable() as error:
@@ -331,7 +331,7 @@ class _WorkerPool:
             case _:
                 self._answered(server, outcome)
 
-    def _answered(self, server: Server, outcome: Outcome) -> None:
+    def _answered(self, server: Server, outcome: QuestionOutcome) -> None:
         self._last_answer = time.monotonic()
         server.concurrency.answered(self._last_answer)
         if server.mark_up():

@@ -17,7 +17,7 @@ from azent.cli.visible import visible
 from azent.wording import counted
 
 if TYPE_CHECKING:
-    from azent.lab import About, Progress, SearchProgress, Standing, Tuned, Watch
+    from azent.lab import About, SearchProgress, Standing, Tuned, TuningProgress, Watch
     from azent.prompt import PromptSet
 
 LINE_SECONDS = 60.0  # between two lines within a rung, where there is no terminal
@@ -47,12 +47,12 @@ class Report:
         self._aside = aside
         self._began = time.monotonic()
         self._asked = 0
-        self._now: Progress | None = None
+        self._now: TuningProgress | None = None
         self._said: tuple[object, ...] = ()
         self._next = 0.0
         self._region = Region(console_of(sys.stderr)) if is_live(sys.stderr) else None
 
-    def __call__(self, now: Progress, asked: int) -> None:
+    def __call__(self, now: TuningProgress, asked: int) -> None:
         self._now, self._asked = now, asked
         if self._region is None:
             self._say_line(now)
@@ -64,7 +64,7 @@ class Report:
         if self._region:
             self._region.close()
 
-    def _lines(self, now: Progress) -> list[str]:
+    def _lines(self, now: TuningProgress) -> list[str]:
         """How far it is: where in the search, the best so far, the time."""
         from azent.lab import JudgingProgress
 
@@ -90,7 +90,7 @@ class Report:
         lines = self._lines(self._now) if self._now else []
         return Text("\n".join(map(visible, lines)), overflow="ellipsis", no_wrap=True)
 
-    def _say_line(self, now: Progress) -> None:
+    def _say_line(self, now: TuningProgress) -> None:
         """Say a line where a rung begins, and after a while."""
         from azent.lab import JudgingProgress
 

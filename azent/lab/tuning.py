@@ -115,8 +115,8 @@ class JudgingProgress:
     of: int
 
 
-Progress: TypeAlias = SearchProgress | JudgingProgress
-Watch: TypeAlias = Callable[[Progress, int], None]
+TuningProgress: TypeAlias = SearchProgress | JudgingProgress
+Watch: TypeAlias = Callable[[TuningProgress, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Tuned:
         return verdicts(self.judged)
 
 
-def ignore(progress: Progress, asked: int) -> None:
+def ignore(progress: TuningProgress, asked: int) -> None:
     """Do nothing with the progress."""
 
 
@@ -277,7 +277,7 @@ class _Asker:
         return [found[0], found[-1]]
 
     def _outcomes(
-        self, pairs: Sequence[tuple[Arm, Case]], progress: Callable[[int], Progress]
+        self, pairs: Sequence[tuple[Arm, Case]], progress: Callable[[int], TuningProgress]
     ) -> list[Outcome]:
         """The outcomes of the pairs in their order; those that are not stored are asked for."""
         todo = [pair for pair in pairs if known(pair, self._kept) is None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,26 @@ def test_the_call_is_judged_and_other_inputs_are_free(
 def test_a_bad_request_is_named(tmp_path: Path, bad: str, said: str) -> None:
     with pytest.raises(CasesError, match=rf"mine\.jsonl:1: .*{said}"):
         read_cases(write(tmp_path, bad))
+
+
+@pytest.mark.parametrize("depth", [100, 700, 900, 990, 3000, 100_000])
+@pytest.mark.parametrize(
+    "part",
+    [
+        '"inputs": {{"room": {0}}}, "function": "light"',
+        '"said": [{0}], "function": "light"',
+        '"calls": [{{"tool": "light", "tool_input": {{"room": {0}}}}}]',
+        '"calls": [{0}]',
+        '"answer": {0}',
+        '"question": {0}, "calls": []',
+    ],
+)
+def test_no_depth_of_a_case_overflows_the_stack(tmp_path: Path, part: str, depth: int) -> None:
+    deep = '{"a": [' * (depth // 2) + "]}" * (depth // 2)
+    text = f'{{"tools": [{json.dumps(LIGHT)}], "question": "?", {part.format(deep)}}}'
+    with suppress(CasesError):
+        (case,) = read_cases(write(tmp_path, text))
+        assert case.judge([Call("light", {"room": "hall"})], "")
 
 
 def test_everyday_requests_are_cases() -> None:

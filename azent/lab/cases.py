@@ -157,6 +157,13 @@ def _specs_beside(file: Path) -> dict[str, Any]:
 
 
 def _case(line: Line, known: Mapping[str, object], stem: str) -> Case:
+    try:
+        return _made_case(line, known, stem)
+    except RecursionError as error:
+        raise CasesError(f"{line.place}: this is nested too deeply") from error
+
+
+def _made_case(line: Line, known: Mapping[str, object], stem: str) -> Case:
     given, place = line.value, line.place
     is_loose = "function" in given
     keys = LOOSE_KEYS if is_loose else KEYS

@@ -1,4 +1,4 @@
-"""Asking models the cases: an arm is a model with a way to ask it, an outcome is for one case.
+"""Asking models the cases. An arm is a model and a way to ask it; each case gives an outcome.
 
 A way to ask is a prompt set, or the tool calling of the model's server ("native"). Outcomes are
 appended to a file, as one JSON object on each line. A run on the same file asks only what is not in

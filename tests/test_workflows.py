@@ -470,6 +470,16 @@ def test_the_context_is_every_states() -> None:
     assert "You serve Ann." in texts(model, 1)
 
 
+def test_the_measured_size_of_the_context_holds_in_each_state(ask: Callable[..., Answer]) -> None:
+    class Small(Scripted):
+        def context(self) -> int:
+            return 1024
+
+    states = [State("a", to={"b": None}), State("b", "You know a lot. " * 500)]
+    with pytest.raises(azent.ContextTooSmall, match="1,?024"):
+        ask(States(Small(go("b"), "Yes.", num_ctx=8192), states), "Go.")
+
+
 def test_a_session_goes_on_in_its_state() -> None:
     states, model = support(go("order"), "Which one?", "Thanks.")
     states.ask("My order!", session="s")

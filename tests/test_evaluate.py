@@ -199,8 +199,8 @@ def test_half_a_line_is_passed_over_and_any_other_is_named(
 
 @pytest.mark.parametrize(
     "changed",
-    [{"case": 5}, {"wrong": None}, {"calls": [3]}, {"calls": 3}, {"usage": {"requests": "1"}},
-     {"usage": 3}, {"colour": "red"}, {"group": ["one"]}],
+    [{"case": 5}, {"wrong": None}, {"calls": [3]}, {"calls": 3}, {"usage": {"requests": "one"}},
+     {"usage": 3}, {"usage": {"seconds": None}}, {"group": ["one"]}],
 )  # fmt: skip
 def test_a_line_that_is_no_outcome_is_named(
     tmp_path: Path, sets: list[PromptSet], changed: dict[str, Any]

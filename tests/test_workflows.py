@@ -476,7 +476,7 @@ def test_the_measured_size_of_the_context_holds_in_each_state(ask: Callable[...,
             return 1024
 
     states = [State("a", to={"b": None}), State("b", "You know a lot. " * 500)]
-    with pytest.raises(azent.ContextTooSmall, match="1,?024"):
+    with pytest.raises(azent.ContextTooSmall, match=r"1,?024"):
         ask(States(Small(go("b"), "Yes.", num_ctx=8192), states), "Go.")
 
 

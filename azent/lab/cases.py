@@ -225,19 +225,15 @@ def _loose_judge(
 def _question(given: Any, place: str) -> str | list[dict[str, Any]]:
     if isinstance(given, str) and given.strip():
         return given
-    roles = {"system", "user", "assistant"}
-    if isinstance(given, list) and given and all(_is_message(each, roles) for each in given):
+    if isinstance(given, list) and given and all(map(_is_message, given)):
         return given
     hint = 'It is a text, or a list of {"role": ..., "content": ...}.'
     raise CasesError(f"{place}: there is no question", hint)
 
 
-def _is_message(given: Any, roles: set[str]) -> bool:
-    return (
-        isinstance(given, dict)
-        and given.get("role") in roles
-        and isinstance(given.get("content"), str)
-    )
+def _is_message(given: Any) -> bool:
+    is_known = isinstance(given, dict) and given.get("role") in ("system", "user", "assistant")
+    return is_known and isinstance(given.get("content"), str)
 
 
 def _tools(given: Any, known: Mapping[str, object], place: str) -> tuple[Any, ...]:

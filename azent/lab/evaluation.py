@@ -13,10 +13,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from azent.agent import Agent
 from azent.arguments import place, whole
@@ -30,6 +31,9 @@ from azent.models import Model
 from azent.prompt import PromptSet
 from azent.tools import spec_of
 from azent.wording import reason_of
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 NATIVE = "native"
 NO_USAGE = Usage()
@@ -276,20 +280,14 @@ def _usable(file: Path) -> Iterator[None]:
 
 def _outcome(line: str, place: str) -> Outcome:
     try:
-        given: dict[str, Any] = json.loads(line)
-        usage = Usage(**given.pop("usage"))
-        outcome = Outcome(**{**given, "calls": tuple(given["calls"]), "usage": usage})
-        _check_types(outcome)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        return _validator().validate_python(json.loads(line))
+    except (ValueError, RecursionError) as error:
         hint = "Name another file, or one that `azent eval -o` wrote."
         raise CasesError(f"{place}: this is no outcome of `azent eval`", hint) from error
-    return outcome
 
 
-def _check_types(outcome: Outcome) -> None:
-    """Raise TypeError where a value is not of its field's type."""
-    texts = (getattr(outcome, each.name) for each in fields(Outcome) if each.type == "str")
-    are_texts = all(isinstance(text, str) for text in texts)
-    are_numbers = all(isinstance(number, int | float) for number in astuple(outcome.usage))
-    if not (are_texts and are_numbers and all(isinstance(call, dict) for call in outcome.calls)):
-        raise TypeError("a value of another type")
+@cache
+def _validator() -> TypeAdapter[Outcome]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Outcome)

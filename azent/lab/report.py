@@ -242,19 +242,14 @@ def as_json(mine: Sequence[Row], found: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def _row_json(row: Row) -> dict[str, Any]:
+    plain = ("model", "prompts", "prompt_tokens", "reply_tokens", "requests", "seconds")
     return {
-        "model": row.model,
-        "prompts": row.prompts,
-        "mean": row.mean,
-        "interval": list(row.interval),
+        **{name: getattr(row, name) for name in plain},
+        **_mean_json(row.categories.values()),
         "all": _share_json(row.all),
         "groups": {name: _share_json(share) for name, share in row.groups.items()},
         "categories": {name: _share_json(share) for name, share in row.categories.items()},
         "suites": {name: _mean_json(shares.values()) for name, shares in row.suites.items()},
-        "prompt_tokens": row.prompt_tokens,
-        "reply_tokens": row.reply_tokens,
-        "requests": row.requests,
-        "seconds": row.seconds,
     }
 
 

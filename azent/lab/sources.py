@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
-from azent.arguments import many, text, whole
+from azent.arguments import many, one_of, text, whole
 from azent.errors import UsageError
 from azent.lab.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
 from azent.lab.cases import PARTS, Case, Part, in_part, read_cases, sampled
@@ -26,7 +27,7 @@ def cases_from(
     `bfcl` stands for eight categories. Raises CasesError, and UsageError for an unknown part and
     for two cases with one id.
     """
-    wanted = _part(part)
+    wanted = cast(Part, one_of("--part", part, PARTS))
     most = None if sample is None else whole("sample", sample, 1)
     listed = [text("a source", each) for each in many("sources", sources, '["cases.jsonl"]')]
     named = [name for source in listed for name in _categories(source)]
@@ -35,13 +36,6 @@ def cases_from(
     if twice := next((each for each, count in counts.items() if count > 1), None):
         raise UsageError(f"the case {twice!r} comes twice", "Give cases ids of their own.")
     return cases
-
-
-def _part(name: str) -> Part:
-    for part in PARTS:
-        if part == name:
-            return part
-    raise UsageError(f"--part is {name!r}", f"Say {', '.join(PARTS[:-1])} or {PARTS[-1]}.")
 
 
 def _categories(source: str) -> list[str]:

@@ -13,13 +13,17 @@ from typing import Any
 
 from azent.lab.evaluation import version_of
 from azent.prompt import PromptSet, blanks_of
+from azent.prompt.value import NO_RULES
 
 FIELD = 16  # candidates that a round begins with
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting, the values to try, and the sets in which it matters; "words.x" is in [words]."""
+    """A setting, the values to try, and the sets in which it matters.
+
+    A name such as "selection.more" means `more` in the table [selection].
+    """
 
     name: str
     values: tuple[Any, ...]
@@ -28,20 +32,20 @@ class Setting:
     def of(self, prompts: PromptSet) -> Any:
         """Its value in a set."""
         where, name = self._place
-        return getattr(prompts.words if where == "words" else prompts, name)
+        return getattr(prompts.selection if where else prompts, name)
 
     def put(self, prompts: PromptSet, value: Any) -> PromptSet:
         """The set with this value in place of its own."""
         where, name = self._place
         given: dict[str, Any] = {name: value}
-        if where == "words":
-            return replace(prompts, words=replace(prompts.words, **given))
+        if where:
+            return replace(prompts, selection=replace(prompts.selection, **given))
         return replace(prompts, **given)
 
     @property
     def is_rule(self) -> bool:
-        """Tell whether it is a setting in [words]."""
-        return self._place[0] == "words"
+        """Tell whether it is a setting in [selection]."""
+        return bool(self._place[0])
 
     @property
     def _place(self) -> tuple[str, str]:
@@ -49,8 +53,8 @@ class Setting:
         return where, name
 
 
-def _joins(prompts: PromptSet) -> bool:
-    return prompts.words.joins > 0
+def _by_meaning(prompts: PromptSet) -> bool:
+    return prompts.selection.relevance
 
 
 SPACE = (  # the settings that are likely to matter come first
@@ -60,21 +64,12 @@ SPACE = (  # the settings that are likely to matter come first
     ),
     Setting("functions", ("python", "typescript", "json", "indented")),
     Setting("held", (True, False)),
-    Setting("words.grounded", ("none", "half", "all")),
-    Setting("words.decline", (False, True)),
-    Setting("words.joins", (0, 1, 2, 3)),
-    Setting("words.nearest", (0, 1, 2, 3)),
-    Setting("words.given", (False, True)),
-    Setting("words.always", (False, True)),
-    Setting("words.strict", (False, True), _joins),
-    Setting("words.news", (False, True), _joins),
-    Setting("words.gate", (0, 2, 4, 6), lambda each: "gate" in each.decide),
-    Setting("words.pressed", (0, 3, 4, 6), _joins),
-    Setting("words.doubted", (0, 2, 3), lambda each: _joins(each) and each.words.always),
-    Setting("words.onward", (False, True)),
-    Setting("words.lead", (0.5, 1.0, 2.0), lambda each: each.words.nearest > 0),
-    Setting("words.near", (0.2, 0.35, 0.5), _joins),
-    Setting("words.mentioned", (0.2, 0.3, 0.5), _joins),
+    Setting("selection.relevance", (False, True)),
+    Setting("selection.none_below", (-2.0, -1.0, 0.0, 1.0), _by_meaning),
+    Setting("selection.call_above", (-1.0, 0.0, 1.0, 2.0), _by_meaning),
+    Setting("selection.more", (False, True)),
+    Setting("selection.within", (0.0, 1.5, 2.5, 4.0)),
+    Setting("selection.shown", (0, 4, 8, 16)),
     Setting("thought", (False, True)),
     Setting("turn", ("decide-answer", "single"), lambda each: not each.decide),
 )
@@ -90,11 +85,15 @@ class Candidate:
 
 
 def first_field(bases: Sequence[PromptSet], count: int = FIELD) -> tuple[Candidate, ...]:
-    """The first candidates: the sets, the sets with the [words] of each other, and variants.
+    """The first candidates: the sets, the sets with the [selection] of each other, and variants.
 
     The variants are the first set with one setting changed.
     """
-    crossed = [(base, replace(base, words=other.words)) for base in bases for other in bases]
+    crossed = [
+        (base, _with_bank(replace(base, selection=other.selection), bases))
+        for base in bases
+        for other in bases
+    ]
     made = [(base, base) for base in bases] + crossed
     changed = [(bases[0], prompts) for prompts in _changed(bases[0], bases)]
     return _unlike((_named(base, prompts, bases) for base, prompts in made + changed), ())[:count]
@@ -146,7 +145,7 @@ def _lent(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | None:
         if lender is None:
             return None
         prompts = replace(prompts, texts={**prompts.texts, name: lender.texts[name]})
-    return _with_gate(prompts, lenders)
+    return _with_bank(_with_gate(prompts, lenders), lenders)
 
 
 def _with_gate(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
@@ -156,11 +155,18 @@ def _with_gate(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
     return replace(prompts, gate=next((each.gate for each in lenders if each.gate), ()))
 
 
+def _with_bank(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
+    """The set with a bank of functions, which its selection compares the offered ones with."""
+    if prompts.selection == NO_RULES or prompts.bank:
+        return prompts
+    return replace(prompts, bank=next((each.bank for each in lenders if each.bank), ()))
+
+
 # ---- names ---------------------------------------------------------------------------------------
 
 
 def _named(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> Candidate:
-    """A candidate with a name such as `default[held=false words=small words.news=false]`."""
+    """Name a candidate, such as `default[held=false selection=small selection.more=false]`."""
     plain = [each for each in SPACE if not each.is_rule]
     changed = [
         _assignment(each.name, each.of(prompts)) for each in plain if _differs(each, base, prompts)
@@ -171,7 +177,7 @@ def _named(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> C
 
 
 def _rules_changed(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> list[str]:
-    """Tell how [words] differs from that of the base, or of the set that is most similar."""
+    """Tell how [selection] differs from that of the base, or of the set that is most similar."""
     rules = [each for each in SPACE if each.is_rule]
 
     def different(other: PromptSet) -> list[str]:
@@ -179,8 +185,8 @@ def _rules_changed(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSe
         return [_assignment(each.name, each.of(prompts)) for each in changed]
 
     alike = min((base, *bases), key=lambda other: len(different(other)))
-    own = alike.words == base.words
-    return [*([] if own else [f"words={alike.name}"]), *different(alike)]
+    own = alike.selection == base.selection
+    return [*([] if own else [f"selection={alike.name}"]), *different(alike)]
 
 
 def _differs(setting: Setting, one: PromptSet, other: PromptSet) -> bool:

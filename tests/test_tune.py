@@ -136,10 +136,10 @@ def test_what_is_set_aside_is_asked_once_and_only_at_the_end(
 
 
 def test_the_same_is_not_asked_twice(tmp_path: Path, sets: list[PromptSet]) -> None:
-    """Candidates that differ in what needs no model share its replies."""
+    """Candidates that differ in what changes no request share the model's replies."""
     model = Swayed()
-    found = tuned(model, tmp_path, sets)
-    assert len(set(model.requests)) == len(model.requests) < found.result.spent
+    tuned(model, tmp_path, sets)
+    assert len(set(model.requests)) == len(model.requests)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 17, 60])

@@ -89,11 +89,9 @@ def first_field(bases: Sequence[PromptSet], count: int = FIELD) -> tuple[Candida
 
     The variants are the first set with one setting changed.
     """
-    crossed = [
-        (base, _with_bank(replace(base, selection=other.selection), bases))
-        for base in bases
-        for other in bases
-    ]
+    pairs = [(base, replace(base, selection=other.selection)) for base in bases for other in bases]
+    banked = [(base, _with_bank(prompts, bases)) for base, prompts in pairs]
+    crossed = [(base, prompts) for base, prompts in banked if prompts]
     made = [(base, base) for base in bases] + crossed
     changed = [(bases[0], prompts) for prompts in _changed(bases[0], bases)]
     return _unlike((_named(base, prompts, bases) for base, prompts in made + changed), ())[:count]
@@ -155,11 +153,12 @@ def _with_gate(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
     return replace(prompts, gate=next((each.gate for each in lenders if each.gate), ()))
 
 
-def _with_bank(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
-    """The set with a bank of functions, which its selection compares the offered ones with."""
+def _with_bank(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | None:
+    """The set with the bank of functions that its selection needs; None if no other set has one."""
     if prompts.selection == NO_RULES or prompts.bank:
         return prompts
-    return replace(prompts, bank=next((each.bank for each in lenders if each.bank), ()))
+    bank = next((each.bank for each in lenders if each.bank), None)
+    return None if bank is None else replace(prompts, bank=bank)
 
 
 # ---- names ---------------------------------------------------------------------------------------

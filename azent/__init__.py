@@ -21,7 +21,6 @@ __version__ = "0.1.0"
 # Where each public name lives. Type checkers read the imports below instead; a test compares them.
 _HOMES = {
     "agent": ("Agent",),
-    "chain": ("Chain", "StepFinished", "StepStarted"),
     "decide": ("chat_of", "select"),
     "errors": (
         "AzentError",
@@ -46,6 +45,7 @@ _HOMES = {
         "ToolsFileError",
         "UsageError",
     ),
+    "flow.steps": ("StepFinished", "StepStarted"),
     "messages": (
         "Answer",
         "Asking",
@@ -73,13 +73,11 @@ _HOMES = {
     "models": ("Model", "Scripted", "open_model"),
     "models.cached": ("Cached", "Recorded"),
     "models.encoder": ("Encoder", "open_encoder"),
-    "prompted": ("prompt_function",),
     "reflect": ("summary",),
-    "session": ("Session",),
-    "states": ("State", "States"),
-    "store": ("Store",),
+    "sessions": ("Session", "Store"),
     "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
     "tools": ("Tool", "function_to_json", "tool"),
+    "workflows": ("Chain", "State", "States", "prompt_function"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -169,7 +167,6 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.chain import Chain, StepFinished, StepStarted
     from azent.decide import chat_of, select
     from azent.errors import (
         AzentError,
@@ -194,6 +191,7 @@ if TYPE_CHECKING:
         ToolsFileError,
         UsageError,
     )
+    from azent.flow.steps import StepFinished, StepStarted
     from azent.messages import (
         Answer,
         Asking,
@@ -221,10 +219,8 @@ if TYPE_CHECKING:
     from azent.models import Model, Scripted, open_model
     from azent.models.cached import Cached, Recorded
     from azent.models.encoder import Encoder, open_encoder
-    from azent.prompted import prompt_function
     from azent.reflect import summary
-    from azent.session import Session
-    from azent.states import State, States
-    from azent.store import Store
+    from azent.sessions import Session, Store
     from azent.toolbox import ReplyReader, Toolbox, read_reply
     from azent.tools import Tool, function_to_json, tool
+    from azent.workflows import Chain, State, States, prompt_function

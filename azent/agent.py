@@ -39,7 +39,7 @@ from azent.models.encoder import Encoder
 from azent.nesting import about, one_deeper
 from azent.prompt import PromptSet
 from azent.request import Terms
-from azent.session import Keeper, Session, kept
+from azent.sessions import Keeper, Session, kept
 from azent.step import asked, recovered, told_of
 from azent.system import System, system_text
 from azent.toolbox import Toolbox

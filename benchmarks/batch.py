@@ -24,8 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from azent import Agent  # noqa: E402  # found by the line above
-from azent.batch import cluster_lane, run_batch  # noqa: E402
-from azent.batch.lane import Lane  # noqa: E402
+from azent.batch import Server, cluster_server, run_batch  # noqa: E402
 from azent.messages import Delta, End, Request  # noqa: E402
 
 LATENCY = 0.05  # seconds
@@ -87,9 +86,9 @@ def _cluster_rate(folder: Path, workers: int) -> float:
 
     settings = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**settings) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]  # they have no types
-        lane = cluster_lane(client, _slow_agent)
-        _rate(folder, 10 * workers, lane)
-        return _rate(folder, CLUSTER_QUESTIONS * workers, cluster_lane(client, _slow_agent))
+        server = cluster_server(client, _slow_agent)
+        _rate(folder, 10 * workers, server)
+        return _rate(folder, CLUSTER_QUESTIONS * workers, cluster_server(client, _slow_agent))
 
 
 def _slow_agent() -> Agent:
@@ -102,7 +101,7 @@ def _overhead(folder: Path) -> None:
 
 
 def _rate(
-    folder: Path, count: int, who: Agent | Lane, parallel: int | None = None, **more: Any
+    folder: Path, count: int, who: Agent | Server, parallel: int | None = None, **more: Any
 ) -> float:
     """Questions per second."""
     questions, answers = folder / "questions.jsonl", folder / f"{time.monotonic_ns()}.jsonl"

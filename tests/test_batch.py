@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 import azent
 from azent.batch import BadLine, Item, Notice, run_batch
-from azent.batch.pace import Pace
-from azent.batch.questions import questions_in
+from azent.batch.files import questions_in
+from azent.batch.workers import ConcurrencyLimit
 from azent.cli import app
 from azent.messages import Delta, End, Request
 from tests.scripted_ollama import Fail, HangUp, Say, ScriptedOllama
@@ -342,33 +342,35 @@ def test_real_servers_over_http(files: tuple[Path, Path]) -> None:
 # ---- how many at once ----------------------------------------------------------------------------
 
 
-def rates(pace: Pace, takes: int, answers: int, latency: float = 1.0) -> list[int]:
-    """The limits that a pace comes to on a server that answers so many at once, others wait."""
+def limits_over_time(
+    concurrency: ConcurrencyLimit, takes: int, answers: int, latency: float = 1.0
+) -> list[int]:
+    """The limits over time on a server that answers so many at once and queues the others."""
     now, limits = 0.0, []
     for _ in range(answers):
-        now += latency / min(pace.limit, takes)
-        pace.answered(now)
-        limits.append(pace.limit)
+        now += latency / min(concurrency.limit, takes)
+        concurrency.answered(now)
+        limits.append(concurrency.limit)
     return limits
 
 
 @pytest.mark.parametrize("takes", [1, 2, 4, 8, 16, 64])
-def test_the_pace_finds_what_a_server_takes(takes: int) -> None:
-    limits = rates(Pace(64), takes, 3000)
+def test_the_limit_finds_what_a_server_takes(takes: int) -> None:
+    limits = limits_over_time(ConcurrencyLimit(64), takes, 3000)
     usual = Counter(limits[1000:]).most_common(1)[0][0]
     assert takes <= usual <= max(2 * takes, 2)
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 100))
-def test_the_pace_keeps_to_its_bounds(events: list[bool], most: int) -> None:
-    pace, now = Pace(most), 0.0
+def test_the_limit_keeps_to_its_bounds(events: list[bool], most: int) -> None:
+    concurrency, now = ConcurrencyLimit(most), 0.0
     for is_answer in events:
         now += 0.1
-        pace.answered(now) if is_answer else pace.busy()
-        assert 1 <= pace.limit <= most
+        concurrency.answered(now) if is_answer else concurrency.overloaded()
+        assert 1 <= concurrency.limit <= most
 
 
-def test_a_fixed_pace_stays(files: tuple[Path, Path]) -> None:
+def test_a_fixed_limit_stays(files: tuple[Path, Path]) -> None:
     asked = agent(pause=0.02)
     run_batch(*files, asked, parallel=3)
     assert echo_of(asked).busiest == 3

@@ -37,7 +37,6 @@ from azent.request import Terms, messages_for
 from azent.shrunk import shortened, turns_left_out
 from azent.step import Ask, next_step
 from azent.tools import specs_of
-from azent.tune.once import Weighed
 from tests.scripted_ollama import ScriptedOllama
 
 NONE = '{"tools": []}'
@@ -351,7 +350,6 @@ class Small(azent.Scripted):
         (lambda model, folder: Recorded(model, folder / "replies.db"), 8192),  # nothing is asked
         (lambda model, folder: Fallback([model]), 1024),
         (lambda model, folder: Fallback([model, azent.Scripted(num_ctx=512)]), 512),
-        (lambda model, folder: Weighed(model, "digest"), 1024),
         (lambda model, folder: Observed(model), 1024),
     ],
 )

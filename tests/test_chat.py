@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import azent
+from azent import Store
 from azent.cli import app
 from azent.cli.sessions import Conversation
 from azent.log import turns
-from azent.store import Store
 from tests.scripted_ollama import Fail, Item, Say, ScriptedOllama
 from tests.terminal import Terminal
 

@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import azent
-from azent.batch import Progress, cluster_lane, run_batch
+from azent.batch import Progress, cluster_server, run_batch
 from azent.cli import app
 from azent.messages import Delta, End, Request
 from tests.scripted_ollama import Say, ScriptedOllama
@@ -97,7 +97,7 @@ def test_a_worker_dies_in_the_middle_and_every_question_is_answered_once(
         if progress.answered == 50:
             os.kill(victim, signal.SIGKILL)
 
-    progress = run_batch(*files, [cluster_lane(client, make_agent)], watch=watch)
+    progress = run_batch(*files, [cluster_server(client, make_agent)], watch=watch)
     answers = read(files[1])
     assert (progress.answered, progress.failed) == (150, 0)
     assert sorted(answer["id"] for answer in answers) == list(range(150))
@@ -109,13 +109,13 @@ def test_a_worker_dies_in_the_middle_and_every_question_is_answered_once(
 
 def test_a_worker_without_a_model_server_is_avoided(client: Any, files: tuple[Path, Path]) -> None:
     alive = next(iter(client.nthreads()))
-    progress = run_batch(*files, [cluster_lane(client, partial(make_agent_for, alive))])
+    progress = run_batch(*files, [cluster_server(client, partial(make_agent_for, alive))])
     assert (progress.answered, progress.failed) == (150, 0)
 
 
 def test_where_no_worker_has_a_model_server_it_ends(client: Any, files: tuple[Path, Path]) -> None:
     with pytest.raises(azent.ModelUnreachable, match="nobody home"):
-        run_batch(*files, [cluster_lane(client, partial(make_agent_for, "none"))])
+        run_batch(*files, [cluster_server(client, partial(make_agent_for, "none"))])
 
 
 def test_tools_run_on_the_cluster(client: Any) -> None:
@@ -157,9 +157,9 @@ def test_a_tool_that_cannot_be_sent_is_named_before_anything_starts(client: Any)
     with pytest.raises(azent.SchemaError, match="holder cannot be sent"):
         azent.Agent(model, [where, holder], executor=client.get_executor())
     with pytest.raises(azent.SchemaError, match="holder cannot be sent"):
-        cluster_lane(client, lambda: azent.Agent(Slow(), [holder]))
+        cluster_server(client, lambda: azent.Agent(Slow(), [holder]))
     with pytest.raises(azent.UsageError, match="cannot be sent"):
-        cluster_lane(client, lambda: azent.Agent(Slow(), system=str(lock)))
+        cluster_server(client, lambda: azent.Agent(Slow(), system=str(lock)))
 
 
 def test_a_pool_of_processes_wants_tools_that_can_be_sent() -> None:

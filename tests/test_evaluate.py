@@ -21,16 +21,16 @@ from typer.testing import CliRunner
 import azent
 from azent.cli import app
 from azent.errors import CasesError, ModelRefused, ModelUnreachable
-from azent.evaluate import (
+from azent.lab import (
     Arm,
     Case,
     Outcome,
+    evaluate,
     page,
     plan,
     read_cases,
     read_outcomes,
     rows,
-    run,
     try_case,
     verdicts,
 )
@@ -61,7 +61,7 @@ def outcomes_of(sets: list[PromptSet], cases: list[Case], right: list[set[int]])
     """Both sets on all cases, by a script in which each is right on the cases given."""
     script = [RIGHT if n in right[arm] else WRONG for n in range(len(cases)) for arm in (0, 1)]
     model = Scripted(*script)
-    return list(run(plan([Arm(model, each) for each in sets], cases).todo))
+    return list(evaluate(plan([Arm(model, each) for each in sets], cases).todo))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_planted_difference_is_found_and_a_planted_nothing_is_not(
 def test_what_was_done_is_not_done_again(tmp_path: Path, sets: list[PromptSet]) -> None:
     cases, file = read_cases(write_cases(tmp_path, 3)), tmp_path / "new" / "out.jsonl"
     first = plan([Arm(Scripted(RIGHT, WRONG), sets[0])], cases)
-    outcomes = run(first.todo, file)
+    outcomes = evaluate(first.todo, file)
     begun = [next(outcomes), next(outcomes)]
     again = plan([Arm(Scripted(), sets[0])], cases, read_outcomes(file))
     assert list(again.done) == begun == read_outcomes(file)
@@ -109,7 +109,7 @@ def test_cases_side_by_side(tmp_path: Path, sets: list[PromptSet]) -> None:
             yield End()
 
     cases, file = read_cases(write_cases(tmp_path, 8)), tmp_path / "out.jsonl"
-    outcomes = list(run(plan([Arm(Meeting(), sets[0])], cases).todo, file, jobs=4))
+    outcomes = list(evaluate(plan([Arm(Meeting(), sets[0])], cases).todo, file, jobs=4))
     assert sorted(outcome.case for outcome in outcomes) == [str(n) for n in range(8)]
     assert sorted(outcome.case for outcome in read_outcomes(file)) == [str(n) for n in range(8)]
 
@@ -135,7 +135,7 @@ def test_what_is_done_beside_a_failure_is_kept(tmp_path: Path, sets: list[Prompt
             yield End()
 
     cases, file = read_cases(write_cases(tmp_path, 12)), tmp_path / "out.jsonl"
-    outcomes = run(plan([Arm(Failing(), sets[0])], cases).todo, file, jobs=12)
+    outcomes = evaluate(plan([Arm(Failing(), sets[0])], cases).todo, file, jobs=12)
     next(outcomes)
     fails.set()
     for _ in range(11):
@@ -148,7 +148,7 @@ def test_what_is_done_beside_a_failure_is_kept(tmp_path: Path, sets: list[Prompt
 
 def test_a_set_that_was_edited_is_asked_again(tmp_path: Path, sets: list[PromptSet]) -> None:
     cases, file = read_cases(write_cases(tmp_path, 1)), tmp_path / "out.jsonl"
-    list(run(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo, file))
+    list(evaluate(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo, file))
     (tmp_path / "old" / "decide.txt").write_text("Now!")
     edited = read(tmp_path / "old")
     assert len(plan([Arm(Scripted(), edited)], cases, read_outcomes(file)).todo) == 1
@@ -167,7 +167,7 @@ def test_a_case_that_was_edited_is_asked_again(
     tmp_path: Path, sets: list[PromptSet], edit: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> None:
     file, out = write_cases(tmp_path, 3), tmp_path / "out.jsonl"
-    list(run(plan([Arm(Scripted(*[RIGHT] * 3), sets[0])], read_cases(file)).todo, out))
+    list(evaluate(plan([Arm(Scripted(*[RIGHT] * 3), sets[0])], read_cases(file)).todo, out))
     first, *rest = file.read_text().splitlines()
     file.write_text("\n".join([json.dumps(edit(json.loads(first))), *rest]))
     again = plan([Arm(Scripted(), sets[0])], read_cases(file), read_outcomes(out))
@@ -178,7 +178,7 @@ def test_outcomes_of_files_without_stamps_still_count(
     tmp_path: Path, sets: list[PromptSet]
 ) -> None:
     cases = read_cases(write_cases(tmp_path, 1))
-    (outcome,) = run(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo)
+    (outcome,) = evaluate(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo)
     old = replace(outcome, stamp="")
     assert plan([Arm(Scripted(), sets[0])], cases, [old]).done == (old,)
 
@@ -188,25 +188,25 @@ def test_half_a_line_is_passed_over_and_any_other_is_named(
 ) -> None:
     cases, file = read_cases(write_cases(tmp_path, 2)), tmp_path / "out.jsonl"
     arm = Arm(Scripted(RIGHT, RIGHT), sets[0])
-    list(run(plan([arm], cases).todo[:1], file))
+    list(evaluate(plan([arm], cases).todo[:1], file))
     with file.open("a") as lines:
         lines.write('{"model": "scri')
     kept = read_outcomes(file)
     assert len(kept) == 1
-    list(run(plan([arm], cases, kept).todo, file))
+    list(evaluate(plan([arm], cases, kept).todo, file))
     assert [outcome.case for outcome in read_outcomes(file)] == ["0", "1"]
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{"case": 5}, {"wrong": None}, {"calls": [3]}, {"calls": 3}, {"usage": {"requests": "1"}},
-     {"usage": 3}, {"colour": "red"}, {"group": ["one"]}],
+    [{"case": 5}, {"wrong": None}, {"calls": [3]}, {"calls": 3}, {"usage": {"requests": "one"}},
+     {"usage": 3}, {"usage": {"seconds": None}}, {"group": ["one"]}],
 )  # fmt: skip
 def test_a_line_that_is_no_outcome_is_named(
     tmp_path: Path, sets: list[PromptSet], changed: dict[str, Any]
 ) -> None:
     cases, file = read_cases(write_cases(tmp_path, 1)), tmp_path / "out.jsonl"
-    list(run(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo, file))
+    list(evaluate(plan([Arm(Scripted(RIGHT), sets[0])], cases).todo, file))
     good = json.loads(file.read_text())
     for line in (json.dumps(good | changed), "[" * 100_000, "3"):
         file.write_text(f"{line}\n")
@@ -216,7 +216,7 @@ def test_a_line_that_is_no_outcome_is_named(
 
 def test_half_a_character_is_kept_as_it_is(tmp_path: Path, sets: list[PromptSet]) -> None:
     cases, file = read_cases(write_cases(tmp_path, 1)), tmp_path / "out.jsonl"
-    (outcome,) = run(plan([Arm(Scripted("Hm \ud83d"), sets[0])], cases).todo, file)
+    (outcome,) = evaluate(plan([Arm(Scripted("Hm \ud83d"), sets[0])], cases).todo, file)
     assert "\ud83d" in outcome.text
     assert read_outcomes(file) == [outcome]
 
@@ -285,21 +285,21 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedOllama]:
         yield started
 
 
-def evaluate(*arguments: object) -> Any:
+def eval_command(*arguments: object) -> Any:
     return CliRunner().invoke(app, ["eval", "-m", "scripted", *map(str, arguments)])
 
 
 def test_the_command_measures_goes_on_and_shows(tmp_path: Path, server: ScriptedOllama) -> None:
     out, html = tmp_path / "out.jsonl", tmp_path / "page.html"
     cases = write_cases(tmp_path, 4)
-    first = evaluate(cases, "-p", "default", "-p", "article", "-o", out, "--html", html)
+    first = eval_command(cases, "-p", "default", "-p", "article", "-o", out, "--html", html)
     assert first.exit_code == 0, first.output
     assert "0.50 (2/4, 0.15-0.85)" in first.stdout
     assert "that may be chance" in first.stdout
     assert html.read_text().startswith("<!doctype html>")
     asked = len(server.requests)
     assert asked == 8
-    again = evaluate(cases, "-p", "default", "-p", "article", "-o", out)
+    again = eval_command(cases, "-p", "default", "-p", "article", "-o", out)
     kept = ["eval", "-o", str(out), "--against", str(out), "--json"]
     shown = CliRunner().invoke(app, kept)
     assert len(server.requests) == asked
@@ -307,6 +307,22 @@ def test_the_command_measures_goes_on_and_shows(tmp_path: Path, server: Scripted
     said = json.loads(shown.stdout)
     assert [arm["prompts"] for arm in said["arms"]] == ["default", "article"]
     assert [each["difference"] for each in said["comparisons"]] == [0.0] * 3
+
+
+def test_both_kinds_of_cases_stand_in_one_table(tmp_path: Path, server: ScriptedOllama) -> None:
+    requests = tmp_path / "requests.jsonl"
+    line = {"tools": [SPEC], "function": "wait", "part": "home"}
+    lines = [{**line, "id": f"r{n}", "question": f"Wait {n}"} for n in range(2)]
+    requests.write_text("\n".join(map(json.dumps, lines)))
+    given = (write_cases(tmp_path, 4), requests, "-o", tmp_path / "out.jsonl")
+    said = eval_command(*given, "--json")
+    assert json.loads(said.stdout)["arms"][0]["suites"] == {
+        "cases": {"mean": 0.5, "interval": pytest.approx([0.15, 0.85], abs=0.01)},
+        "requests": {"mean": 0.5, "interval": pytest.approx([0.09, 0.91], abs=0.01)},
+    }
+    table = eval_command(*given).stdout
+    for figure in ("mean over categories", "mean of cases", "mean of requests", "  home"):
+        assert figure in table
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
@@ -336,8 +352,8 @@ def test_the_command_fails_where_too_little_is_right(
     tmp_path: Path, server: ScriptedOllama
 ) -> None:
     cases = write_cases(tmp_path, 4)
-    assert evaluate(cases, "--fail-under", 0.5).exit_code == 0
-    failed = evaluate(cases, "--fail-under", 0.51)
+    assert eval_command(cases, "--fail-under", 0.5).exit_code == 0
+    failed = eval_command(cases, "--fail-under", 0.51)
     assert failed.exit_code == 1
     assert "scripted, default: 0.50 is under 0.51" in failed.stderr
 
@@ -367,7 +383,7 @@ def test_bad_input_is_named_before_anything_is_asked(
     monkeypatch.chdir(tmp_path)
     write_cases(tmp_path, 1).rename("good.jsonl")
     Path("bad.jsonl").write_text(Path("good.jsonl").read_text() + "\n{\n")
-    result = evaluate(*arguments)
+    result = eval_command(*arguments)
     assert (result.exit_code, said in result.stderr) == (code, True), result.stderr
     assert server.requests == []
 
@@ -392,5 +408,5 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path, sets: list[PromptSe
     file = tmp_path / "out.jsonl"
     cases = read_cases(write_cases(tmp_path, 3))
     with pytest.raises(KeyboardInterrupt):
-        list(run(plan([Arm(Interrupting(), sets[0])], cases).todo, file))
+        list(evaluate(plan([Arm(Interrupting(), sets[0])], cases).todo, file))
     assert [outcome.case for outcome in read_outcomes(file)] == ["0"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azent.errors import CasesError
-from azent.evaluate import (
+from azent.lab import (
     CATEGORIES,
     Case,
     bfcl_cases,
@@ -123,7 +124,7 @@ def test_what_answers_are_right(tmp_path: Path, answer: Any, wrong: str) -> None
     [
         ("{", "this is no JSON"),
         ("[" * 100_000, "this is no JSON"),
-        ("[1]", r"a case is a JSON object, not \[1\]"),
+        ("[1]", r"this is no JSON object: \[1\]"),
         (line(colour="red"), "a case has no 'colour'"),
         (line(calls=...), "nothing says what is right"),
         (line(question=""), "there is no question"),
@@ -149,13 +150,133 @@ def test_what_answers_are_right(tmp_path: Path, answer: Any, wrong: str) -> None
         (line(tools=["weather"], answer={"has": "x"}), "answer is an object"),
         (line(tools=["weather"], answer={"contains": 3}), "is a text, or several"),
         (line(tools=["weather"], answer={"matches": "("}), "is no regular expression"),
-        (line(id="same"), r"the id 'same' stands at .*mine\.jsonl:1 too"),
+        (line(id="same", calls=[due()]), r"the id 'same' stands at .*mine\.jsonl:1 too"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, bad: str, said: str) -> None:
     file = write(tmp_path, line(id="same"), "", bad)
     with pytest.raises(CasesError, match=rf"mine\.jsonl:3: .*{said}"):
         read_cases(file, [weather])
+
+
+# ---- requests in people's own words --------------------------------------------------------------
+
+LIGHT = {
+    "name": "light",
+    "description": "Set a light.",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "room": {"type": "string"},
+            "level": {"type": "integer"},
+            "note": {"type": "string"},
+        },
+    },
+}
+
+
+def loose(**changes: Any) -> str:
+    given = {"question": "Dim it", "tools": [LIGHT, SPEC], "function": "light", **changes}
+    return json.dumps(given)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "is_right"),
+    [
+        ("Living Room", "the living-room", True),  # a part of a longer text
+        ("the living room", "living room", True),
+        ("living room", "kitchen", False),
+        ("客厅", "客厅的灯", True),
+        ("living room", "", False),
+        (50, 50.0, True),
+        (50, "50 %", True),
+        (50, "50 percent", True),
+        (50, "150 percent", False),
+        (5, "15", False),
+        (5, "fifteen", False),
+        ("five", 5, True),
+        (5, "Five", True),
+        (50, "half", False),
+        ({"one_of": [50, "half"]}, "half", True),
+        ({"one_of": ["sofa", "living room"]}, "Living room", True),
+        ({"one_of": ["sofa", "couch"]}, "Living room", False),
+    ],
+)
+def test_inputs_are_judged_loosely(tmp_path: Path, wanted: Any, given: Any, is_right: bool) -> None:
+    (case,) = read_cases(write(tmp_path, loose(inputs={"room": wanted})))
+    assert (case.judge([Call("light", {"room": given, "level": 7})], "") == "") is is_right
+
+
+@pytest.mark.parametrize(
+    ("changes", "made", "is_right"),
+    [
+        ({}, [("light", {"room": "anything"})], True),
+        ({}, [("weather", {})], False),
+        ({}, [("light", {}), ("light", {})], False),
+        ({}, [], False),
+        ({"function": None}, [], True),
+        ({"function": None}, [("light", {})], False),
+        ({"said": ["sofa", "red"]}, [("light", {"room": "red", "note": "at the sofa"})], True),
+        ({"said": ["sofa", "red"]}, [("light", {"room": "red"})], False),
+        ({"inputs": {"room": "hall"}}, [("light", {"note": "in the hall"})], True),  # elsewhere
+        ({"inputs": {"level": 50}}, [("light", {"note": "50"})], False),  # a number is not
+        ({"inputs": {"room": "hall"}}, [("light", {"room": "bath", "note": "hall"})], False),
+        ({"tools": ["light#2"], "function": "light#2"}, [("light", {})], True),
+    ],
+)
+def test_the_call_is_judged_and_other_inputs_are_free(
+    tmp_path: Path, changes: dict[str, Any], made: list[tuple[str, Any]], is_right: bool
+) -> None:
+    (tmp_path / "mine_tools.json").write_text(json.dumps({"light": SPEC, "light#2": LIGHT}))
+    (case,) = read_cases(write(tmp_path, loose(**changes)))
+    assert (case.judge([Call(*each) for each in made], "") == "") is is_right
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (loose(calls=[]), "a case has no 'calls'"),
+        (loose(function="lamp"), "'lamp' is none of the tools"),
+        (loose(function=5), "'5' is none of the tools"),
+        (loose(inputs=["room"]), "inputs is an object"),
+        (loose(said="room"), "said is a list"),
+        (loose(inputs={"colour": "red"}), "light has no input 'colour'"),
+        (loose(function=None, inputs={"room": "x"}), "has no input 'room'"),
+        (loose(inputs={"room": {"one_of": []}}), "one_of is a list"),
+        (loose(tools=["light#3"]), "there is no function 'light#3'"),
+    ],
+)
+def test_a_bad_request_is_named(tmp_path: Path, bad: str, said: str) -> None:
+    with pytest.raises(CasesError, match=rf"mine\.jsonl:1: .*{said}"):
+        read_cases(write(tmp_path, bad))
+
+
+@pytest.mark.parametrize("depth", [100, 700, 900, 990, 3000, 100_000])
+@pytest.mark.parametrize(
+    "part",
+    [
+        '"inputs": {{"room": {0}}}, "function": "light"',
+        '"said": [{0}], "function": "light"',
+        '"calls": [{{"tool": "light", "tool_input": {{"room": {0}}}}}]',
+        '"calls": [{0}]',
+        '"answer": {0}',
+        '"question": {0}, "calls": []',
+    ],
+)
+def test_no_depth_of_a_case_overflows_the_stack(tmp_path: Path, part: str, depth: int) -> None:
+    deep = '{"a": [' * (depth // 2) + "]}" * (depth // 2)
+    text = f'{{"tools": [{json.dumps(LIGHT)}], "question": "?", {part.format(deep)}}}'
+    with suppress(CasesError):
+        (case,) = read_cases(write(tmp_path, text))
+        assert case.judge([Call("light", {"room": "hall"})], "")
+
+
+def test_everyday_requests_are_cases() -> None:
+    cases = read_cases(Path(__file__).parent / "cases" / "everyday.jsonl")
+    assert {case.suite for case in cases} == {"everyday"}
+    assert {case.category for case in cases if case.group == "none"} == {"clinc_oos"}
+    assert not any(case.judge([], "") for case in cases if case.group == "none")
+    assert all(case.judge([], "") for case in cases if case.group == "one")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -332,7 +453,7 @@ def test_a_broken_case_of_bfcl_is_named(tmp_path: Path, row: str) -> None:
 def test_a_broken_answer_of_bfcl_is_named(tmp_path: Path, truth: str) -> None:
     file = write_bfcl(tmp_path, "parallel")
     (tmp_path / "possible_answer" / file.name).write_text(f"{truth}\n")
-    with pytest.raises(CasesError, match=r"possible_answer.*:1: this is no case"):
+    with pytest.raises(CasesError, match=r"possible_answer.*:1: this is no"):
         read_bfcl(file)
 
 
@@ -345,7 +466,7 @@ def test_an_unknown_category_is_told_the_known_ones() -> None:
 AT_ONCE = """
 import sys, threading
 from pathlib import Path
-from azent.evaluate import read_bfcl
+from azent.lab import read_bfcl
 
 cases, together = read_bfcl(Path(sys.argv[1])), threading.Barrier(8)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azent.evaluate import Comparison, Share, compare, interval_of_mean
+from azent.lab import Comparison, Share, compare, interval_of_mean
 
 
 @pytest.mark.parametrize(

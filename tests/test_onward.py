@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from azent.step.hold import held_calls
 
 import azent
 from azent import prompt
 from azent.models import Scripted
 from azent.prompt import WordRules
 from azent.request import Terms
-from azent.step.hold import held_calls
 
 ONWARD = WordRules(decline=True, always=True, nearest=1, grounded="all", given=True, onward=True)
 

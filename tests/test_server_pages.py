@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from types import ModuleType
 import pytest
 
 import azent
-from azent.evaluate import read_cases
+from azent.lab import read_cases
 from azent.toolfile import load_tools
 from tests.scripted_ollama import ScriptedOllama
 from tests.serving import serving
@@ -151,12 +152,14 @@ def _prepare(folder: Path) -> None:
         (folder / name).write_text(QUESTIONS, "utf-8")
     (folder / "tools.py").write_text(TOOLS, "utf-8")
     (folder / "token.txt").write_text("a-secret", "utf-8")
-    (block,) = [b for b in blocks(DOCS / "evaluating.md") if b.language == "json"]
+    block, loose = [b for b in blocks(DOCS / "evaluating.md") if b.language == "json"]
     asked = "".join(
         f'{{"question": "Is it warm in {city}?", "calls": [], "category": "none"}}\n'
         for city in ("Rome", "Oslo", "Lima", "Bonn", "Kyiv", "Graz")
     )
     (folder / "cases.jsonl").write_text(block.text + asked, "utf-8")
+    (folder / "home.jsonl").write_text(loose.text, "utf-8")
+    shutil.copy(DOCS.parent / "tests" / "cases" / "everyday_tools.json", folder / "home_tools.json")
     run = ["azent", "prompts", "new", "mine"]
     subprocess.run(run, check=True, capture_output=True)
 
@@ -184,3 +187,4 @@ def test_the_cases_of_the_page_are_cases(world: Path) -> None:
     _prepare(world)
     cases = read_cases(Path("cases.jsonl"), load_tools("examples/weather.py"))
     assert [case.due for case in cases][:3] == [2, 0, None]
+    assert [case.due for case in read_cases(Path("home.jsonl"))] == [1, 1, 0]

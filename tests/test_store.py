@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from azent import Store
 from azent.errors import SessionError, UsageError
 from azent.messages import Call, Log, Note, Question, Reply, Result, Usage
-from azent.store import Store
 
 CALL = Call("send", {"to": "Kim"}, id="1")
 TURN: Log = (
@@ -234,7 +234,7 @@ def test_two_runs_cannot_go_on_with_one_conversation(store: Store) -> None:
 WRITER = """
 import sys
 from azent.messages import Question, Reply
-from azent.store import Store
+from azent import Store
 store, name, log = Store(sys.argv[1]), sys.argv[2], ()
 with store.hold(name) as held:
     for n in range(20):
@@ -267,7 +267,7 @@ def test_threads_on_one_store(store: Store) -> None:
 HOLDER = """
 import sys, time
 from azent.messages import Question
-from azent.store import Store
+from azent import Store
 with Store(sys.argv[1]).hold("a") as held:
     held.keep((Question("?"),))
     print("held", flush=True)

@@ -21,14 +21,24 @@ import azent
 from azent import prompt
 from azent.cli import app, lab
 from azent.errors import CasesError, UsageError
-from azent.evaluate import read_outcomes
+from azent.lab import (
+    BUDGET,
+    About,
+    JudgingProgress,
+    Split,
+    Tuned,
+    evidence,
+    read_outcomes,
+    split_cases,
+    tune,
+    write,
+)
+from azent.lab.tuned_set import patterns
+from azent.lab.tuning import asked_once
 from azent.messages import Delta, End, Request, Usage
 from azent.models.cached import Cached
 from azent.models.ollama import Ollama
 from azent.prompt import PromptSet, read
-from azent.tune import BUDGET, About, Halves, Judging, Tuned, evidence, halves, tune, write
-from azent.tune.evidence import patterns
-from azent.tune.once import asked_once
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.test_prompt import write_set
 
@@ -89,7 +99,7 @@ def sets(tmp_path: Path) -> list[PromptSet]:
 
 
 def tuned(model: Swayed, folder: Path, sets: list[PromptSet], **more: Any) -> Tuned:
-    return tune(model, halves([str(write_cases(folder))]), sets, **{"budget": 200, **more})
+    return tune(model, split_cases([str(write_cases(folder))]), sets, **{"budget": 200, **more})
 
 
 def test_the_planted_setting_is_found(tmp_path: Path, sets: list[PromptSet]) -> None:
@@ -112,10 +122,10 @@ def test_what_is_set_aside_is_asked_once_and_only_at_the_end(
 ) -> None:
     model, seen = Swayed(), []
     found = tuned(model, tmp_path, sets, watch=lambda now, asked: seen.append((now, asked)))
-    first = next(asked for now, asked in seen if isinstance(now, Judging))
+    first = next(asked for now, asked in seen if isinstance(now, JudgingProgress))
     outcomes = {*map(str, range(24))}
-    aside = {case.id for case in found.halves.aside}
-    searched = {case.id for case in found.halves.search}
+    aside = {case.id for case in found.split.aside}
+    searched = {case.id for case in found.split.search}
     assert searched | aside == outcomes
     assert not searched & aside
     last = max(n for n, text in enumerate(model.heard) if str(asked_number(text)) in searched)
@@ -125,10 +135,10 @@ def test_what_is_set_aside_is_asked_once_and_only_at_the_end(
 
 
 def test_the_same_is_not_asked_twice(tmp_path: Path, sets: list[PromptSet]) -> None:
-    """Candidates that differ in what needs no model share its replies."""
+    """Candidates that differ in what changes no request share the model's replies."""
     model = Swayed()
-    found = tuned(model, tmp_path, sets)
-    assert len(set(model.requests)) == len(model.requests) < found.found.spent
+    tuned(model, tmp_path, sets)
+    assert len(set(model.requests)) == len(model.requests)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 17, 60])
@@ -157,11 +167,11 @@ def test_outcomes_of_what_has_changed_do_not_count(
     file, model = tmp_path / "out.jsonl", Swayed()
     tuned(model, tmp_path, sets, file=file)
     again = Swayed()
-    given = halves([str(write_cases(tmp_path))])
+    given = split_cases([str(write_cases(tmp_path))])
     if change == "case":
         cases = tmp_path / "cases.jsonl"
         cases.write_text(cases.read_text().replace("Wait 0", "Please Wait 0"))
-        given = halves([str(cases)])
+        given = split_cases([str(cases)])
         assert given.search[0].id == "0"
     elif change == "set":
         (tmp_path / "sets" / "plain" / "decide.txt").write_text("Now!")
@@ -176,7 +186,7 @@ def test_outcomes_of_what_has_changed_do_not_count(
 
 def test_side_by_side_finds_the_same(tmp_path: Path, sets: list[PromptSet]) -> None:
     one, four = (tuned(Swayed(), tmp_path, sets, jobs=jobs) for jobs in (1, 4))
-    assert one.found == four.found
+    assert one.result == four.result
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -195,7 +205,7 @@ def test_the_command_has_the_budget_of_the_library() -> None:
 
 def test_a_small_budget_is_kept_to(tmp_path: Path, sets: list[PromptSet]) -> None:
     found = tuned(Swayed(), tmp_path, sets, budget=8)
-    assert (found.found.spent, len(found.found.tried)) == (8, 2)
+    assert (found.result.spent, len(found.result.tried)) == (8, 2)
 
 
 @pytest.mark.parametrize(
@@ -207,14 +217,14 @@ def test_a_small_budget_is_kept_to(tmp_path: Path, sets: list[PromptSet]) -> Non
 )
 def test_too_few_cases(tmp_path: Path, count: int, said: str) -> None:
     with pytest.raises(CasesError, match=said) as caught:
-        halves([str(write_cases(tmp_path, count))])
+        split_cases([str(write_cases(tmp_path, count))])
     assert "Give 8 cases or more" in caught.value.hint
 
 
 def test_what_cannot_go_together(tmp_path: Path, sets: list[PromptSet]) -> None:
-    given = halves([str(write_cases(tmp_path))])
+    given = split_cases([str(write_cases(tmp_path))])
     with pytest.raises(CasesError, match="the case '0' is also among those set aside"):
-        tune(Swayed(), Halves(given.search, given.search), sets)
+        tune(Swayed(), Split(given.search, given.search), sets)
     with pytest.raises(UsageError, match="a budget of 7 is too small") as caught:
         tune(Swayed(), given, sets, budget=7)
     assert "Two candidates on the first 4 cases take 8" in caught.value.hint
@@ -346,7 +356,7 @@ def test_a_winner_that_is_no_better_on_what_was_set_aside_is_told(
     server: ScriptedOllama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is better by chance: the model is right with it on what was searched with alone."""
-    aside = {case.id for case in halves(["cases.jsonl"]).aside}
+    aside = {case.id for case in split_cases(["cases.jsonl"]).aside}
 
     def reply(body: dict[str, Any]) -> str:
         text = "\n".join(message["content"] for message in body["messages"])

@@ -12,13 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azent.evaluate import Case
+from azent.lab import Case
+from azent.lab.search import (
+    Evaluate,
+    Schedule,
+    Score,
+    SearchResult,
+    SearchTask,
+    first_stage,
+    in_order,
+    search,
+)
+from azent.lab.space import Candidate
 from azent.prompt import PromptSet
-from azent.tune import Ask, Candidate, Found, Mark, Terms, in_order, search
-from azent.tune.rungs import Rungs, first_rung
 
 NO_SET = PromptSet("none", {})
-World: TypeAlias = Callable[[Candidate, Case], Mark]
+World: TypeAlias = Callable[[Candidate, Case], Score]
 
 
 def case(id: str, category: str = "a", due: int = 1) -> Case:
@@ -34,11 +43,13 @@ def terms(
     cases: Sequence[Case],
     budget: int = 10_000,
     near: Callable[[str], Sequence[object]] = lambda name: (),
-) -> Terms:
-    return Terms(candidates(field), lambda each: candidates(near(each.name)), tuple(cases), budget)
+) -> SearchTask:
+    return SearchTask(
+        candidates(field), lambda each: candidates(near(each.name)), tuple(cases), budget
+    )
 
 
-def played(given: Terms, world: World) -> tuple[Found, list[Ask]]:
+def played(given: SearchTask, world: World) -> tuple[SearchResult, list[Evaluate]]:
     """What a search finds in a world, and what it asked."""
     asks, searching = [], search(given)
     ask = next(searching)
@@ -50,7 +61,7 @@ def played(given: Terms, world: World) -> tuple[Found, list[Ask]]:
         return end.value, asks
 
 
-def pairs(asks: Sequence[Ask]) -> list[tuple[str, str]]:
+def pairs(asks: Sequence[Evaluate]) -> list[tuple[str, str]]:
     return [(each.name, ask.case.id) for ask in asks for each in ask.candidates]
 
 
@@ -59,7 +70,7 @@ CASES = in_order([case(str(n), "ab"[n % 2]) for n in range(40)])
 
 def test_the_best_of_a_field_wins_and_losers_are_not_asked_on() -> None:
     found, asks = played(
-        terms(range(16), CASES), lambda each, case: Mark(int(each.name) * 2.5 > int(case.id))
+        terms(range(16), CASES), lambda each, case: Score(int(each.name) * 2.5 > int(case.id))
     )
     assert found.winner.name == "15"
     asked = Counter(name for name, _ in pairs(asks))
@@ -70,20 +81,20 @@ def test_the_best_of_a_field_wins_and_losers_are_not_asked_on() -> None:
 def test_rounds_climb_from_neighbour_to_neighbour() -> None:
     found, asks = played(
         terms([0], CASES, near=lambda name: [int(name) + 1]),
-        lambda each, case: Mark(int(case.id) < 8 * int(each.name) <= 40),
+        lambda each, case: Score(int(case.id) < 8 * int(each.name) <= 40),
     )
     assert found.winner.name == "5"
-    assert {ask.standing.round for ask in asks if "6" in str(ask.candidates)} == {7}
-    assert [ask for ask in asks if ask.standing.best is None] == asks[:1]
+    assert {ask.progress.round for ask in asks if "6" in str(ask.candidates)} == {7}
+    assert [ask for ask in asks if ask.progress.best is None] == asks[:1]
 
 
 def test_a_challenger_has_to_be_better_on_all_that_the_champion_was_asked() -> None:
     """It is right on the first cases, where the champion is not, and wrong after."""
     early = {each.id for each in CASES[:8]}
 
-    def world(each: Candidate, case: Case) -> Mark:
+    def world(each: Candidate, case: Case) -> Score:
         lucky = case.id in early
-        return Mark({"champion": not lucky, "lucky": lucky, "worse": False}[each.name])
+        return Score({"champion": not lucky, "lucky": lucky, "worse": False}[each.name])
 
     near = {"champion": ["lucky"], "lucky": [], "worse": []}
     found, asks = played(terms(["champion", "worse"], CASES, near=near.__getitem__), world)
@@ -98,7 +109,7 @@ def test_equals_are_told_apart_by_tokens_then_by_who_was_there_first(
     tokens: tuple[int, ...], winner: str
 ) -> None:
     cost = dict(zip("abc", tokens, strict=True))
-    found, _ = played(terms("abc", CASES), lambda each, case: Mark(True, cost[each.name]))
+    found, _ = played(terms("abc", CASES), lambda each, case: Score(True, cost[each.name]))
     assert found.winner.name == winner
 
 
@@ -106,7 +117,7 @@ def test_categories_count_the_same_however_many_cases_they_have() -> None:
     cases = [case(str(n), "large" if n else "small") for n in range(9)]
     found, _ = played(
         terms(["all of large", "half of both"], cases),
-        lambda each, case: Mark(
+        lambda each, case: Score(
             case.category == "large" if "all" in each.name else int(case.id) < 5
         ),
     )
@@ -118,34 +129,34 @@ def test_the_budget_holds(budget: int) -> None:
     chance = Random(1)
     found, asks = played(
         terms(range(16), CASES, budget, near=lambda name: [f"{name}{n}" for n in range(9)]),
-        lambda each, case: Mark(chance.random() < 0.5, chance.randrange(9)),
+        lambda each, case: Score(chance.random() < 0.5, chance.randrange(9)),
     )
     assert found.spent == len(pairs(asks)) <= budget
     assert len({name for name, _ in pairs(asks)}) >= 2
 
 
 @pytest.mark.parametrize(
-    ("rungs", "challengers", "cost"),
+    ("schedule", "challengers", "cost"),
     [
-        (Rungs(4, 40, 32), 15, 15 * 4 + 7 * 4 + 3 * 8 + 16),
-        (Rungs(4, 40, 16), 1, 16),
-        (Rungs(4, 40, 10), 1, 16 + 6),  # the champion has been asked too little so far
-        (Rungs(4, 10, 10), 15, 15 * 4 + 7 * 4 + 3 * 2),
+        (Schedule(4, 40, 32), 15, 15 * 4 + 7 * 4 + 3 * 8 + 16),
+        (Schedule(4, 40, 16), 1, 16),
+        (Schedule(4, 40, 10), 1, 16 + 6),  # the champion has been asked too little so far
+        (Schedule(4, 10, 10), 15, 15 * 4 + 7 * 4 + 3 * 2),
     ],
 )
-def test_what_a_round_costs(rungs: Rungs, challengers: int, cost: int) -> None:
-    assert rungs.cost(challengers) == cost
+def test_what_a_round_costs(schedule: Schedule, challengers: int, cost: int) -> None:
+    assert schedule.cost(challengers) == cost
 
 
 @given(st.integers(1, 9), st.integers(4, 60), st.integers(0, 60), st.integers(1, 15))
 def test_more_challengers_cost_more(first: int, all: int, asked: int, challengers: int) -> None:
-    rungs = Rungs(min(first, all), all, min(asked, all))
-    assert 0 < rungs.cost(challengers) < rungs.cost(challengers + 1)
+    schedule = Schedule(min(first, all), all, min(asked, all))
+    assert 0 < schedule.cost(challengers) < schedule.cost(challengers + 1)
 
 
-def test_who_is_the_first_on_the_last_rung_that_was_paid_for_wins() -> None:
+def test_who_is_the_first_on_the_last_stage_that_was_paid_for_wins() -> None:
     found, _ = played(
-        terms(range(16), CASES, 64), lambda each, case: Mark(each.name == "11" or case.id == "1")
+        terms(range(16), CASES, 64), lambda each, case: Score(each.name == "11" or case.id == "1")
     )
     assert found.winner.name == "11"
 
@@ -162,11 +173,11 @@ def cases_of(kinds: Sequence[tuple[str, int]]) -> list[Case]:
 def world_of(seed: int) -> World:
     """Marks at random, but for one candidate on one case always the same."""
 
-    def mark(each: Candidate, case: Case) -> Mark:
+    def score_of(each: Candidate, case: Case) -> Score:
         chance = Random(f"{seed} {each.name} {case.id}")
-        return Mark(chance.random() < 0.6, chance.randrange(3))
+        return Score(chance.random() < 0.6, chance.randrange(3))
 
-    return mark
+    return score_of
 
 
 def near(name: str) -> list[str]:
@@ -178,13 +189,13 @@ def test_nothing_is_asked_twice_and_the_same_marks_lead_the_same_way(
     kinds: list[tuple[str, int]], count: int, seed: int, budget: int
 ) -> None:
     cases = in_order(cases_of(kinds))
-    given = terms(range(count), cases, max(budget, 2 * first_rung(cases)), near)
+    given = terms(range(count), cases, max(budget, 2 * first_stage(cases)), near)
     found, asks = played(given, world_of(seed))
     again, others = played(given, world_of(seed))
     assert (found, asks) == (again, others)
     assert len(set(pairs(asks))) == len(pairs(asks))
-    assert sum(score.cases for score in found.tried) == found.spent == len(pairs(asks))
-    assert found.winner in {score.candidate for score in found.tried}
+    assert sum(standing.cases for standing in found.tried) == found.spent == len(pairs(asks))
+    assert found.winner in {standing.candidate for standing in found.tried}
 
 
 @given(KINDS, st.integers(2, 17), st.integers(0, 999))
@@ -198,12 +209,12 @@ def test_losing_early_changes_no_winner(
     assert len(pairs(asks)) <= spent
 
 
-def plainly(given: Terms, world: World) -> tuple[Candidate, int]:
-    """Halving as a textbook has it: all are asked all of a rung."""
-    left, size, seen = given.field, first_rung(given.cases), set()
+def plainly(given: SearchTask, world: World) -> tuple[Candidate, int]:
+    """Halving as a textbook has it: all are asked all of a stage."""
+    left, size, seen = given.field, first_stage(given.cases), set()
     while len(left) > 1:
         is_last = len(left) == 2 or size >= len(given.cases)
-        cases = given.cases[: max(size, 4 * first_rung(given.cases)) if is_last else size]
+        cases = given.cases[: max(size, 4 * first_stage(given.cases)) if is_last else size]
         seen |= {(each, case.id) for each in left for case in cases}
         ranked = sorted(left, key=lambda each: rank(each, cases, world))
         kept = ranked[: 1 if is_last else (len(left) + 1) // 2]
@@ -212,12 +223,12 @@ def plainly(given: Terms, world: World) -> tuple[Candidate, int]:
 
 
 def rank(each: Candidate, cases: Sequence[Case], world: World) -> tuple[Fraction, int]:
-    marks = {case.id: world(each, case) for case in cases}
+    scores = {case.id: world(each, case) for case in cases}
     shares = []
     for name in {case.category for case in cases}:
-        mine = [marks[case.id].right for case in cases if case.category == name]
+        mine = [scores[case.id].right for case in cases if case.category == name]
         shares.append(Fraction(sum(mine), len(mine)))
-    return -sum(shares, Fraction()) / len(shares), sum(mark.tokens for mark in marks.values())
+    return -sum(shares, Fraction()) / len(shares), sum(score.tokens for score in scores.values())
 
 
 @given(KINDS, st.integers(0, 9))

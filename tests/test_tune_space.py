@@ -9,12 +9,23 @@ from pathlib import Path
 import pytest
 
 from azent import prompt
-from azent.evaluate import version_of
-from azent.prompt import PromptSet, WordRules, files_of, read
-from azent.tune import SPACE, Candidate, first_field, neighbours
+from azent.lab import version_of
+from azent.lab.space import SPACE, Candidate, first_field, neighbours
+from azent.prompt import PromptSet, SelectionRules, files_of, read
 
 OWN = ("small", "default", "medium", "article")
-NOT_SEARCHED = {"name", "texts", "folder", "description", "language", "models", "words", "gate"}
+NOT_SEARCHED = {
+    "name",
+    "texts",
+    "folder",
+    "description",
+    "language",
+    "models",
+    "selection",
+    "gate",
+    "bank",
+    "sizes",
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,16 +36,16 @@ def bases() -> tuple[PromptSet, ...]:
 def test_every_setting_has_a_row() -> None:
     """A new setting of prompt sets needs a row in SPACE, or has no place in a search."""
     settings = {field.name for field in fields(PromptSet)} - NOT_SEARCHED
-    rules = {f"words.{field.name}" for field in fields(WordRules)}
+    rules = {f"selection.{field.name}" for field in fields(SelectionRules)}
     assert {setting.name for setting in SPACE} == settings | rules
 
 
-def test_the_sets_come_first_then_their_words_then_changes_of_the_first(
+def test_the_sets_come_first_then_their_selection_then_changes_of_the_first(
     bases: tuple[PromptSet, ...],
 ) -> None:
     names = [each.name for each in first_field(bases)]
     assert names[:4] == list(OWN)
-    assert names[4:6] == ["small[words=default]", "small[words=medium]"]
+    assert names[4:6] == ["small[selection=default]", "small[selection=medium]"]
     assert names[-1].startswith("small[")
     assert len(names) == 16
 
@@ -86,8 +97,7 @@ def test_texts_that_a_setting_needs_are_lent(bases: tuple[PromptSet, ...]) -> No
     [
         ("article", OWN, "examples="),  # none of its texts has a place for them
         ("default", ["small"], "decide=gate"),  # nobody lends the text
-        ("default", OWN, "words.strict="),  # does nothing without joining words
-        ("small", OWN, "words.gate="),  # nor this without a gate
+        ("default", OWN, "selection.none_below="),  # does nothing if meaning decides nothing
         ("medium", OWN, "turn="),  # which cannot go with a gate
     ],
 )
@@ -98,8 +108,8 @@ def test_what_cannot_be_or_does_nothing_is_not_tried(
 
 
 def test_names_tell_the_set_and_what_was_changed(bases: tuple[PromptSet, ...]) -> None:
-    crossed = replace(bases[1], words=replace(bases[0].words, news=False), held=False)
+    crossed = replace(bases[1], selection=replace(bases[0].selection, more=False), held=False)
     names = {each.name for each in neighbours(Candidate("x", bases[1], crossed), bases)}
-    assert "default[functions=json held=false words=small words.news=false]" in names
-    assert "default[held=false words=small]" in names
-    assert "default[examples=two+none held=false words=small words.news=false]" in names
+    assert "default[functions=json held=false selection=small selection.more=false]" in names
+    assert "default[held=false selection=small]" in names
+    assert "default[examples=two+none held=false selection=small selection.more=false]" in names

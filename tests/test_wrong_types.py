@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import azent
-from azent import evaluate
+from azent import lab
 from azent.batch import run_batch
+from azent.lab import Split, tune, write
 from azent.mcp import connect, http_app
 from azent.models.embedded import Embedded
 from azent.models.ollama import Ollama
@@ -24,7 +25,6 @@ from azent.models.openai import OpenAI
 from azent.models.profiles import profiles_from_json
 from azent.serve import Options
 from azent.serve.app import app
-from azent.tune import Halves, tune, write
 
 
 def add(a: int, b: int) -> int:
@@ -267,24 +267,24 @@ def batch(**given: Any) -> Any:
 
 
 def tuned(**given: Any) -> Any:
-    several = [evaluate.Case(str(n), "Hello", (), lambda calls, text: "") for n in range(8)]
-    search = {"model": "m", "halves": Halves(tuple(several[:4]), tuple(several[4:]))}
+    several = [lab.Case(str(n), "Hello", (), lambda calls, text: "") for n in range(8)]
+    search = {"model": "m", "split": Split(tuple(several[:4]), tuple(several[4:]))}
     return tune(**{**search, **given})
 
 
 @pytest.mark.parametrize(
     ("use", "arguments"),
     [
-        (tuned, ["model", "halves", "bases", "budget", "seed", "file", "jobs", "watch"]),
+        (tuned, ["model", "split", "bases", "budget", "seed", "file", "jobs", "watch"]),
         (lambda folder: write(None, folder, None), ["folder"]),  # type: ignore[arg-type]  # unused
         (batch, ["questions", "answers", "agents", "parallel", "most", "patience", "approve"]),
         (batch, ["watch", "tries"]),
         (lambda agent: batch(agents=[agent]), ["agent"]),
-        (evaluate.read_cases, ["file"]),
-        (evaluate.read_outcomes, ["file"]),
-        (evaluate.read_bfcl, ["file"]),
-        (lambda **given: list(evaluate.run([], **given)), ["file", "jobs"]),
-        (lambda **given: evaluate.cases_from(**{"sources": [], **given}), ["sources", "sample"]),
+        (lab.read_cases, ["file"]),
+        (lab.read_outcomes, ["file"]),
+        (lab.read_bfcl, ["file"]),
+        (lambda **given: list(lab.evaluate([], **given)), ["file", "jobs"]),
+        (lambda **given: lab.cases_from(**{"sources": [], **given}), ["sources", "sample"]),
         (profiles_from_json, ["source"]),
         (connect, ["address"]),
         (lambda **given: connect("server", **given), ["env", "timeout"]),

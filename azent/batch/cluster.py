@@ -1,8 +1,8 @@
-"""A Dask cluster in place of servers: its workers ask, each the model server beside it.
+"""A Dask cluster in place of servers: each of its workers asks the model server beside it.
 
-The agent is made on the workers, by a function that is sent there, because open models and running
-servers cannot be sent. A worker whose model server does not answer is avoided for a while. When a
-worker dies, Dask gives its questions to another; an answer is written down once all the same.
+Open models cannot be sent to the workers, so a function that makes the agent is sent, and called
+there. A worker whose model server does not answer gets no questions for a while. When a worker
+dies, Dask gives its questions to another one; each answer is still written once.
 """
 
 from __future__ import annotations
@@ -16,25 +16,24 @@ from typing import Any, TypeAlias
 
 from azent.agent import Agent
 from azent.arguments import whole
-from azent.batch.lane import AskOne, Lane, asking
-from azent.batch.pace import Pace
+from azent.batch.workers import Ask, ConcurrencyLimit, Server, asking
 from azent.errors import ModelUnreachable, UsageError
 from azent.execute.elsewhere import check_sendable
 from azent.toolbox import Toolbox
 from azent.toolfile import IN_A_FILE
 
 AVOIDED_SECONDS = 30.0
-AHEAD = 2  # questions for each thread of a worker, so that the next one is there already
+QUESTIONS_A_THREAD = 2  # so that a worker has the next one when it has answered one
 
 Client: TypeAlias = Any  # distributed.Client, whose methods have no types
 MakeAgent: TypeAlias = Callable[[], Agent]
 
 
-def cluster_lane(client: Client, make_agent: MakeAgent, *, parallel: int | None = None) -> Lane:
-    """A cluster as a lane of a batch: it gets two questions for each thread, or `parallel`.
+def cluster_server(client: Client, make_agent: MakeAgent, *, parallel: int | None = None) -> Server:
+    """Make a cluster a server of a batch; it is asked `parallel` questions, or two per thread.
 
-    `make_agent` is called once on each worker. Raises SchemaError that names the tool which cannot
-    be sent to a worker, and UsageError for a function that cannot, or a cluster without workers.
+    `make_agent` is called once on each worker. Raises SchemaError that names a tool which cannot be
+    sent to a worker, and UsageError if `make_agent` cannot be sent or the cluster has no workers.
     """
     import cloudpickle
 
@@ -51,8 +50,9 @@ def cluster_lane(client: Client, make_agent: MakeAgent, *, parallel: int | None 
     if not threads:
         raise UsageError("the Dask cluster has no workers", "Start some: dask worker ADDRESS.")
     place = str(client.scheduler.address) if client.scheduler else "?"
-    limit = wanted or AHEAD * threads
-    return Lane(f"the cluster at {place}", _Cluster(client, payload, place), Pace(limit, limit))
+    count = wanted or QUESTIONS_A_THREAD * threads
+    ask, limit = _Cluster(client, payload, place), ConcurrencyLimit(count, fixed=count)
+    return Server(f"the cluster at {place}", ask, limit)
 
 
 def _send_code_of_files(toolbox: Toolbox) -> None:
@@ -65,7 +65,7 @@ def _send_code_of_files(toolbox: Toolbox) -> None:
 
 
 class _Cluster:
-    """Asks a question on some worker; those that had no model server lately come last."""
+    """Asks a question on a worker, if possible on one whose model server was up lately."""
 
     def __init__(self, client: Client, payload: bytes, place: str) -> None:
         self._client = client
@@ -74,7 +74,7 @@ class _Cluster:
         self._avoided: dict[str, float] = {}
 
     def __call__(self, question: str) -> Mapping[str, Any]:
-        """The record of the answer. Raises what the agent raises there, and ModelUnreachable."""
+        """Return the record of the answer. Raises what the agent raises, and ModelUnreachable."""
         while True:
             asked = self._submit(question)
             try:
@@ -94,7 +94,7 @@ class _Cluster:
         return self._client.submit(_answer_there, self._payload, question, pure=False, **where)
 
     def _avoid(self, worker: str) -> bool:
-        """Avoid a worker for a while. Are all of them avoided now?"""
+        """Avoid a worker for a while. Returns whether all workers are avoided now."""
         now = time.monotonic()
         self._avoided[worker] = now + AVOIDED_SECONDS
         fine = (w for w in self._client.nthreads() if self._avoided.get(w, 0) <= now)
@@ -105,7 +105,7 @@ class _Cluster:
 
 
 def _answer_there(payload: bytes, question: str) -> tuple[str, dict[str, Any], Exception | None]:
-    """The worker's address, with a record, or the error that the agent raised."""
+    """Ask the agent; return the worker's address with the record or the agent's error."""
     from distributed import get_worker
 
     try:
@@ -115,7 +115,7 @@ def _answer_there(payload: bytes, question: str) -> tuple[str, dict[str, Any], E
 
 
 @functools.lru_cache(maxsize=2)
-def _asking(payload: bytes) -> AskOne:
+def _asking(payload: bytes) -> Ask:
     import cloudpickle
 
     make_agent: MakeAgent = cloudpickle.loads(payload)

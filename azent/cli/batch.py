@@ -19,9 +19,7 @@ from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.batch import Progress
-    from azent.batch.lane import Lane
-    from azent.batch.work import Said
+    from azent.batch import BatchEvent, Progress, Server
     from azent.config import Value
 
 CONNECT_SECONDS = "10s"
@@ -76,16 +74,16 @@ def batch(
     if models and not dask and all(map(_names_server, models)):
         options.reject_unused({"hosts": hosts}, "a model of Ollama's", "name one with -m")
     with ExitStack() as opened:
-        lanes: Sequence[Agent] | Sequence[Lane]
+        servers: Sequence[Agent] | Sequence[Server]
         if dask:
             given = agents.plain_values(_at(values, _only(models), _only(hosts)))
-            lanes = [_dask_lane(dask, given, no_tools, parallel, opened)]
+            servers = [_dask_server(dask, given, no_tools, parallel, opened)]
         else:
-            lanes = _agents(values, models or [None], hosts or [None], no_tools)
+            servers = _agents(values, models or [None], hosts or [None], no_tools)
         # Nobody sits beside a batch: calls that need a consent have it from --yes, or do not run.
         approve = (lambda call: True) if values["yes"].value else None
         settings = {"parallel": parallel, "patience": patience, "approve": approve}
-        progress = _run(questions, output, lanes, settings, quiet)
+        progress = _run(questions, output, servers, settings, quiet)
     console.print_notice(*_summary(progress))
     if progress.failed or progress.bad:
         raise typer.Exit(1)
@@ -113,16 +111,16 @@ def _at(values: Mapping[str, Value], model: str | None, host: str | None) -> dic
 def _run(
     questions: Path,
     output: Path,
-    lanes: Sequence[Agent] | Sequence[Lane],
+    servers: Sequence[Agent] | Sequence[Server],
     settings: Mapping[str, Any],
     quiet: bool,
 ) -> Progress:
-    from azent.batch.run import nobody, run_batch
+    from azent.batch import ignore, run_batch
 
     report = BatchReport(_count_lines(questions))
     with closing(report), console.capture_prints(report.print):
-        watch = nobody if quiet else report
-        return run_batch(questions, output, lanes, **settings, watch=watch)
+        watch = ignore if quiet else report
+        return run_batch(questions, output, servers, **settings, watch=watch)
 
 
 # ---- on a Dask cluster ---------------------------------------------------------------------------
@@ -134,14 +132,14 @@ def _only(values: Sequence[str] | None) -> str | None:
     return values[0] if values else None
 
 
-def _dask_lane(
+def _dask_server(
     address: str, given: Mapping[str, Any], no_tools: bool, parallel: int | None, opened: ExitStack
-) -> Lane:
+) -> Server:
     """Connect to a Dask cluster, to whose workers the functions are sent."""
     agents.require_extra("dask", "distributed")
     from distributed import Client
 
-    from azent.batch import cluster_lane
+    from azent.batch import cluster_server
 
     if not given["model"]:
         raise UsageError("with --dask, the model must be named", "Name it with -m.")
@@ -151,7 +149,7 @@ def _dask_lane(
     except (OSError, ValueError) as error:
         hint = "Start one with `dask scheduler`, and workers with `dask worker ADDRESS`."
         raise ModelUnreachable(f"no Dask scheduler answers at {address}", hint) from error
-    return cluster_lane(client, partial(_agent_on_worker, given, functions), parallel=parallel)
+    return cluster_server(client, partial(_agent_on_worker, given, functions), parallel=parallel)
 
 
 def _agent_on_worker(given: Mapping[str, Any], functions: Sequence[Any]) -> Agent:
@@ -177,7 +175,7 @@ class BatchReport:
         self._lines = lines
         self._progress = ProgressLines(PRINT_SECONDS)
 
-    def __call__(self, progress: Progress, event: Said) -> None:
+    def __call__(self, progress: Progress, event: BatchEvent) -> None:
         from azent.batch import Notice
 
         if isinstance(event, Notice):

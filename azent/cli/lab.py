@@ -21,10 +21,18 @@ from azent.errors import ModelError, UsageError
 from azent.wording import counted, reason_of
 
 if TYPE_CHECKING:
-    from azent.evaluate import Arm, Outcome, Plan, Row
+    from azent.lab import (
+        About,
+        Arm,
+        Outcome,
+        Plan,
+        Row,
+        Standing,
+        Tuned,
+        TuningProgress,
+    )
     from azent.models import Model
     from azent.prompt import PromptSet
-    from azent.tune import About, Judging, Score, Standing, Tuned
 
 EXAMPLES = {
     "eval": """Examples:
@@ -43,7 +51,7 @@ TOO_LOW = 1  # exit code where a mean is under --fail-under
 PRINT_SECONDS = 60.0  # between two lines of progress in a pipe
 PROMPTS = Path("prompts")
 SAMPLE = 25
-BUDGET = 600  # as in `azent.tune`, which is too slow to import for --help; a test compares them
+BUDGET = 600  # as in `azent.lab`, which is too slow to import for --help; a test compares them
 MAX_SHOWN = 5  # of the prompt sets that were tried
 
 
@@ -84,30 +92,30 @@ def evaluate(
     as_json: options.AsJson = False,
 ) -> None:
     """Measure how often models are right; compare prompt sets, models and native tool calling."""
-    from azent import evaluate as evaluation
+    from azent import lab
 
     other_run = "Name a file that `azent eval -o` wrote."
-    before = evaluation.rows(_read_outcomes(against, other_run)) if against else []
+    before = lab.rows(_read_outcomes(against, other_run)) if against else []
     asking = {name: context.params[name] for name in FOR_ASKING}
     if cases:
         functions = agents.functions_from(tools, none=not tools)
-        chosen = evaluation.cases_from(cases, functions, part=part, sample=sample)
-        kept = evaluation.read_outcomes(output) if output else []
+        chosen = lab.cases_from(cases, functions, part=part, sample=sample)
+        kept = lab.read_outcomes(output) if output else []
         arms = _arms(models, prompt_sets, native, asking)
-        outcomes, is_whole = _run(evaluation.plan(arms, chosen, kept), output, jobs)
+        outcomes, is_whole = _run(lab.plan(arms, chosen, kept), output, jobs)
     else:
         outcomes, is_whole = _read_outcomes(output, "Name cases to get some."), True
         options.reject_unused(asking, "cases", "name a file of cases, or bfcl")
-    rows = evaluation.rows(outcomes)
-    verdicts = evaluation.verdicts(rows) + evaluation.against(before, rows)
+    rows = lab.rows(outcomes)
+    verdicts = lab.verdicts(rows) + lab.against(before, rows)
     if as_json:
-        console.print_json(evaluation.as_json(rows, verdicts))
+        console.print_json(lab.as_json(rows, verdicts))
     else:
-        console.print_table(*evaluation.table(rows))
+        console.print_table(*lab.table(rows))
         for verdict in verdicts:
             console.print_wrapped(str(verdict))
     if html:
-        _write(html, evaluation.page(outcomes, verdicts))
+        _write(html, lab.page(outcomes, verdicts))
     _exit(rows, is_whole, fail_under)
 
 
@@ -123,7 +131,7 @@ def _write(file: Path, text: str) -> None:
 
 def _read_outcomes(file: Path | None, hint: str) -> list[Outcome]:
     """Read the outcomes of an earlier run. Raises UsageError where there are none."""
-    from azent.evaluate import read_outcomes
+    from azent.lab import read_outcomes
 
     if file is None:
         raise UsageError("there are no cases", "Name a file of cases, or bfcl; see --help.")
@@ -138,7 +146,7 @@ def _arms(
     models: list[str] | None, prompts: list[str] | None, native: bool, given: dict[str, Any]
 ) -> list[Arm]:
     """Pair every model with every prompt set; without one named, with the set that suits it."""
-    from azent.evaluate import Arm
+    from azent.lab import Arm
 
     arms = []
     unnamed: list[str | None] = [None]
@@ -153,7 +161,7 @@ def _arms(
 
 def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], bool]:
     """Return all outcomes, and whether the run was finished: Ctrl-C keeps those that there are."""
-    from azent.evaluate import run
+    from azent.lab import evaluate as run_evaluation
 
     outcomes = list(plan.done)
     if outcomes:
@@ -164,7 +172,7 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
     try:
         with closing(ProgressLines(PRINT_SECONDS)) as progress:
             began, right = time.monotonic(), 0
-            for number, outcome in enumerate(run(plan.todo, output, jobs=jobs), start=1):
+            for number, outcome in enumerate(run_evaluation(plan.todo, output, jobs=jobs), start=1):
                 outcomes.append(outcome)
                 right += outcome.ok
                 left = len(plan.todo) - number
@@ -242,23 +250,23 @@ def tune(
     Half of the cases are set aside: they are asked once, at the end, of the winner and of the set
     that was to be beaten. Begun again, the same command goes on where it ended.
     """
-    from azent import tune as tuning
+    from azent import lab
     from azent.config import masked
 
     given = {"model": model, "num_ctx": num_ctx, "reply_cache": reply_cache}
     opened = agents.model_from(agents.plain_values(agents.settings_from(given)), quiet=quiet)
     name = f"tuned-{_slug(opened.name)}" if name is None else name
     folder = _new_folder(name, prompt_sets, force)
-    halves = tuning.halves(cases, agents.functions_from(tools, none=not tools), sample=sample)
+    split = lab.split_cases(cases, agents.functions_from(tools, none=not tools), sample=sample)
     bases = _bases(prompt_sets, opened, name)
     file = output or Path(f"tune-{_slug(opened.name)}.jsonl")
-    with _interruption_explained(file), closing(TuneReport(budget, len(halves.aside))) as report:
-        watch = tuning.nobody if quiet else report
-        tuned = tuning.tune(
-            opened, halves, bases, budget=budget, seed=seed, file=file, jobs=jobs, watch=watch
+    with _interruption_explained(file), closing(TuneReport(budget, len(split.aside))) as report:
+        watch = lab.ignore if quiet else report
+        tuned = lab.tune(
+            opened, split, bases, budget=budget, seed=seed, file=file, jobs=jobs, watch=watch
         )
-    about = tuning.About(name, date.today().isoformat(), _typed_command())
-    written = tuning.write(tuned, folder, about, force=force)
+    about = lab.About(name, date.today().isoformat(), _typed_command())
+    written = lab.write(tuned, folder, about, force=force)
     _print_tuned(tuned, about, written, masked("host", model), as_json)
 
 
@@ -270,7 +278,7 @@ def _slug(model: str) -> str:
 def _new_folder(name: str, prompts: Sequence[str] | None, force: bool) -> Path:
     """Return the folder for the new set. Raises UsageError where it cannot be written to."""
     from azent import prompt
-    from azent.tune import check_free
+    from azent.lab import check_free
 
     folder = PROMPTS / prompt.checked_name(name)
     existing = prompt.folders().get(name, folder)
@@ -285,11 +293,11 @@ def _new_folder(name: str, prompts: Sequence[str] | None, force: bool) -> Path:
 
 def _bases(named: Sequence[str] | None, model: Model, name: str) -> Sequence[PromptSet]:
     """Load the sets to begin with: those that are named, else all there are."""
-    from azent.tune import bases_for
+    from azent.lab import starting_sets
 
     if named:
         return [agents.prompts_from(each, model.name) for each in dict.fromkeys(named)]
-    bases = bases_for(model.name, without=name)
+    bases = starting_sets(model.name, without=name)
     agents.warn_of_broken_sets([model.name])
     for each in bases:
         agents.name_local_set(each)
@@ -324,10 +332,10 @@ class TuneReport:
         self._stage: tuple[object, ...] = ()
         self._progress = ProgressLines(PRINT_SECONDS)
 
-    def __call__(self, now: Standing | Judging, asked: int) -> None:
-        from azent.tune import Judging
+    def __call__(self, now: TuningProgress, asked: int) -> None:
+        from azent.lab import JudgingProgress
 
-        stage = ("judging",) if isinstance(now, Judging) else (now.round, now.cases)
+        stage = ("judging",) if isinstance(now, JudgingProgress) else (now.round, now.cases)
         self._progress.update("\n".join(self._lines(now, asked)), at_once=stage != self._stage)
         self._stage = stage
 
@@ -335,11 +343,11 @@ class TuneReport:
         """Remove the progress from the screen."""
         self._progress.close()
 
-    def _lines(self, now: Standing | Judging, asked: int) -> Iterator[str]:
-        from azent.tune import Judging
+    def _lines(self, now: TuningProgress, asked: int) -> Iterator[str]:
+        from azent.lab import JudgingProgress
 
         seconds = time.monotonic() - self._began
-        if isinstance(now, Judging):
+        if isinstance(now, JudgingProgress):
             yield "judging the winner on the cases set aside"
             yield f"{now.done} of {now.of} asked{_rate(asked, seconds, now.of - now.done)}"
             return
@@ -351,7 +359,7 @@ class TuneReport:
         yield f"{now.spent} of {self._budget} asked{_rate(asked, seconds, to_ask)}"
 
 
-def _score_line(score: Score) -> str:
+def _score_line(score: Standing) -> str:
     cases = counted(score.cases, "case")
     return f"{score.mean:.2f} on {cases}, {score.tokens:.0f} prompt tokens: {score.candidate.name}"
 
@@ -361,17 +369,16 @@ def _print_tuned(
 ) -> None:
     """Print what was tried, how the winner did on the cases set aside, and where it is."""
     from azent import prompt
-    from azent.evaluate import table
-    from azent.tune import evidence
+    from azent.lab import evidence, table
 
     taken = prompt.load(None, tuned.model).name
     if as_json:
         folder = {"folder": str(written.folder), "taken": taken == written.name}
         console.print_json({**folder, **evidence(tuned, about)})
         return
-    tried, cases = counted(len(tuned.found.tried), "prompt set"), tuned.found.spent
+    tried, cases = counted(len(tuned.result.tried), "prompt set"), tuned.result.spent
     console.print_text(f"tried {tried} on {counted(cases, 'case')} in all:")
-    for score in tuned.found.tried[:MAX_SHOWN]:
+    for score in tuned.result.tried[:MAX_SHOWN]:
         console.print_text(f"  {_score_line(score)}")
     console.print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")
     console.print_table(*table(tuned.judged))

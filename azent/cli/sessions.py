@@ -33,8 +33,7 @@ from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.session import Session
-    from azent.store import Store
+    from azent.sessions import Session, Store
 
 app = options.command_group("List, show, branch, undo, export and delete stored conversations.")
 QUESTION_WIDTH = 60
@@ -147,7 +146,7 @@ def delete_sessions(
 
 def open_store(file: Path | None) -> Store:
     """Open the store in a file, else the user's own."""
-    from azent.store import Store
+    from azent.sessions import Store
 
     return Store(file.expanduser() if file else None)
 
@@ -156,7 +155,7 @@ def open_session(name: str | None, last: bool, file: Path | None) -> Session | N
     """Open the conversation of a name, or the last one; None where neither is wanted."""
     if name is None and not last:
         return None
-    from azent.session import Session
+    from azent.sessions import Session
 
     store = open_store(file)
     if name is None:
@@ -221,7 +220,7 @@ class Conversation:
 
     def save(self, name: str) -> None:
         """Store it by a name, and go on there. Raises UsageError, or SessionError."""
-        from azent.session import Session
+        from azent.sessions import Session
 
         if not name:
             raise UsageError("a name is missing", "Such as: /save holidays")

@@ -9,9 +9,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from azent.errors import ToolFailed
+from azent.execute.threads import background_loop
 from azent.messages import Answer, Call, Result
 from azent.results import text_of
 
@@ -62,6 +64,20 @@ async def complete_async(function: Callable[[], Any]) -> Any:
         return _taken(value) if _is_iterator(value) else value
     except (SystemExit, KeyboardInterrupt) as error:
         raise Escaped(error) from error
+
+
+def complete_here(function: Callable[[], Any]) -> Any:
+    """Run a function to its end in this thread; what it awaits runs on the background loop."""
+    return complete(function, waiting_on(background_loop()))
+
+
+async def complete_beside(function: Callable[[], Any]) -> Any:
+    """Await an async function here, and run any other in a thread beside this event loop."""
+    called = function.func if isinstance(function, partial) else function
+    if inspect.iscoroutinefunction(called):
+        return await complete_async(function)
+    here = waiting_on(asyncio.get_running_loop())  # what the function returns may belong to it
+    return await asyncio.to_thread(complete, function, here)
 
 
 def waiting_on(loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:

@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from azent.arguments import flag, place
+from azent.arguments import flag, named, place
 from azent.errors import NotRecorded, UsageError
 from azent.messages import Call, Delta, End, Request, Usage
 from azent.wording import reason_of
@@ -41,17 +41,27 @@ INSERT = "insert or replace into replies (key, request, reply) values (?, ?, ?)"
 
 
 class Cached:
-    """A model whose replies are kept in a file, and taken from there when they are known.
+    """A model whose replies are stored in a file, and read from there when they are known.
 
-    `strict` asks the model nothing: a request without a kept reply raises NotRecorded.
+    A `strict` one asks the model nothing: a request without a stored reply raises NotRecorded.
+    `facts` are what else the replies depend on, such as the digest of the model's weights: a reply
+    that was stored for other facts is not used.
     """
 
-    def __init__(self, model: str | Model, path: str | Path, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        model: str | Model,
+        path: str | Path,
+        *,
+        strict: bool = False,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
         from azent.models import open_model
 
         self.model = open_model(model)
         self.path = place("path", path)
         self.strict = flag("strict", strict)
+        self.facts = named("facts", facts)
         self.name = self.model.name
         self.num_ctx = self.model.num_ctx
         self.retries: int = getattr(self.model, "retries", 0)
@@ -70,7 +80,7 @@ class Cached:
 
         Raises NotRecorded, UsageError for a file that is none of replies, and ModelError's kinds.
         """
-        asked = _asked(self.model, request)
+        asked = {**_asked(self.model, request), **self.facts}
         if kept := _find(self.path, _key(asked)):
             yield from self._known(kept)
             return

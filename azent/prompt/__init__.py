@@ -5,6 +5,7 @@ folders                which ones there are
 left_out               the broken ones among them, which nobody named
 files_of               a set as the files that it is read from
 fill, blanks_of        a text with its blanks filled; the blanks that it has
+Template               the same as a function, whose parameters are the blanks
 examples               examples of requests and calls, made from the functions themselves
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
 from azent.prompt.sets import DEFAULT, folders, left_out, load, read, suited
-from azent.prompt.text import NO_FILE, Text, blanks_of, fill, read_text
+from azent.prompt.text import NO_FILE, Template, Text, blanks_of, fill, read_text, template_from
 from azent.prompt.toml import read_settings
 from azent.prompt.value import GateExample, PromptSet, SelectionRules
 from azent.prompt.written import checked_name, files_of
@@ -24,6 +25,7 @@ __all__ = [
     "GateExample",
     "PromptSet",
     "SelectionRules",
+    "Template",
     "Text",
     "blanks_of",
     "checked_name",
@@ -37,4 +39,5 @@ __all__ = [
     "read_settings",
     "read_text",
     "suited",
+    "template_from",
 ]

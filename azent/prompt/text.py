@@ -8,16 +8,24 @@ not is an error that names file and line.
 
 from __future__ import annotations
 
+import inspect
+import keyword
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from azent.arguments import place
 from azent.errors import PromptError
+from azent.results import text_of
 from azent.wording import reason_of
 
 BLANK = re.compile(r"\$(\$?)([A-Za-z][A-Za-z0-9_]*)")
+LONGEST_LINE = 80
 NO_FILE = "(text)"
+_KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
 ONLY_BLANK = re.compile(r"\s*\$([A-Za-z][A-Za-z0-9_]*)\s*")
 
 
@@ -73,3 +81,61 @@ def _filled(line: str, blanks: Mapping[str, str], place: str) -> str | None:
 def _known(blanks: Iterable[str]) -> str:
     names = ", ".join(f"${name}" for name in sorted(blanks))
     return f"Blanks here: {names or 'none'}. To write the text itself, double the dollar sign."
+
+
+# ---- texts as functions --------------------------------------------------------------------------
+
+
+class Template:
+    """A text with blanks as a function: it is called with the values and returns the filled text.
+
+    Raises PromptError for a blank whose name cannot be a parameter's.
+    """
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.blanks = blanks_of(text)
+        if bad := next(filter(keyword.iskeyword, self.blanks), None):
+            hint = "It is a keyword of Python; give the blank another name."
+            raise PromptError(f"{text.source}: ${bad} cannot be a parameter", hint)
+        self.__name__ = "prompt" if text.source == NO_FILE else Path(text.source).stem
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, _KIND, annotation=str) for name in self.blanks]
+        )
+
+    def __call__(self, *values: Any, **named: Any) -> str:
+        """Fill the blanks by name, by the keys of an object, and the rest in their order."""
+        filled = {name: value for name, value in named.items() if name in self.blanks}
+        for value in values:
+            filled |= value if isinstance(value, Mapping) else {self._free(filled, value): value}
+        if missing := [name for name in self.blanks if name not in filled]:
+            hint = f"Give it by name: chain.run(..., {missing[0]}=...)."
+            raise PromptError(f"{self.text.source}: nothing fills ${missing[0]}", hint)
+        return fill(self.text, {str(name): text_of(value) for name, value in filled.items()})
+
+    @property
+    def identifier(self) -> str:
+        """The name of the file, as far as it can name a Python function."""
+        stem = "" if self.text.source == NO_FILE else self.__name__
+        name = re.sub(r"\W+", "_", stem).strip("_")
+        return name if name.isidentifier() else "ask_prompt"
+
+    @property
+    def first_line(self) -> str:
+        """The first line with words in it, shortened."""
+        lines = filter(None, map(str.strip, self.text.body.splitlines()))
+        return textwrap.shorten(next(lines, ""), LONGEST_LINE, placeholder=" ...")
+
+    def _free(self, filled: Mapping[str, Any], value: Any) -> str:
+        if free := [name for name in self.blanks if name not in filled]:
+            return free[0]
+        hint = "A text is a prompt; a model is an open one: azent.open_model(...)."
+        raise PromptError(f"{self.text.source}: no blank is left for {text_of(value, 80)!r}", hint)
+
+
+def template_from(source: str | Path) -> Template:
+    """Make a template of a text, or of a file: a Path, or a name that ends in .txt or .md."""
+    if isinstance(source, str):
+        is_name = "\n" not in source and source.endswith((".txt", ".md"))
+        return Template(read_text(Path(source)) if is_name else Text(source))
+    return Template(read_text(place("source", source)))

@@ -272,13 +272,19 @@ def table(mine: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     groups = {name: words for name, words in GROUPS.items() if any(name in r.groups for r in mine)}
     categories = dict.fromkeys(name for row in mine for name in row.categories)
     lines = [["mean over categories", *(_mean_text(row.categories) for row in mine)]]
-    for name in suites if len(suites) > 1 else ():
-        lines.append([f"  mean of {name}", *(_mean_text(row.suites.get(name, {})) for row in mine)])
+    lines += [
+        [f"  mean of {name}", *(_mean_text(row.suites.get(name, {})) for row in mine)]
+        for name in (suites if len(suites) > 1 else ())
+    ]
     lines.append(["all cases", *(_share_text(row.all) for row in mine)])
-    for name, words in groups.items():
-        lines.append([words, *(_share_text(row.groups.get(name)) for row in mine)])
-    for name in categories:
-        lines.append([f"  {name}", *(_share_text(row.categories.get(name)) for row in mine)])
+    lines += [
+        [words, *(_share_text(row.groups.get(name)) for row in mine)]
+        for name, words in groups.items()
+    ]
+    lines += [
+        [f"  {name}", *(_share_text(row.categories.get(name)) for row in mine)]
+        for name in categories
+    ]
     lines.append(["prompt tokens", *(f"{row.prompt_tokens:.0f}" for row in mine)])
     lines.append(["reply tokens", *(f"{row.reply_tokens:.0f}" for row in mine)])
     lines.append(["requests", *(f"{row.requests:.2f}" for row in mine)])

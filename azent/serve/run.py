@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from azent.errors import UsageError
 from azent.models import Model
 from azent.serve.app import app
+from azent.serve.connection import connection_type
 from azent.serve.options import Options
 
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep theirs, so that none asks on a closed connection
@@ -60,6 +61,7 @@ def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             served,
+            http=connection_type(options),
             log_level="info" if options.verbose else "warning",
             access_log=options.verbose,
             server_header=False,

@@ -9,9 +9,9 @@ import pytest
 from azent.messages import Delta, End
 from azent.models import Scripted
 from tests.asking import (
-    IMAGE,
     BOTH,
     CALLED,
+    IMAGE,
     NONE,
     PARIS,
     PATHS,

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,7 +23,6 @@ from azent.serve.bodies import SMALL_BYTES, body_of
 from azent.serve.catalogue import Catalogue
 from azent.serve.chat import Asked, Chat, Desk, Passing
 from azent.serve.guard import Guard
-from azent.serve.metrics import MEDIA_TYPE, Metrics
 from azent.serve.ollama import OLLAMA
 from azent.serve.openai import OPENAI
 from azent.serve.openapi import description
@@ -32,6 +31,9 @@ from azent.serve.protocol import Body, Json, Protocol
 from azent.serve.refusal import protocol_of, refusal, refused
 from azent.serve.slots import Slots
 from azent.serve.watched import Watched
+
+if TYPE_CHECKING:
+    from azent.serve.metrics import Metrics
 
 PASSED = (
     "/v1/completions",
@@ -77,6 +79,9 @@ class Service:
     """The endpoints, and what they share."""
 
     def __init__(self, catalogue: Catalogue, options: Options) -> None:
+        # Imported here: `azent mcp` uses this package too, and neither counts nor has the library.
+        from azent.serve.metrics import Metrics
+
         self.catalogue = catalogue
         slots = Slots(options.parallel, options.waiting)
         self.metrics = Metrics(slots)
@@ -157,7 +162,7 @@ class Service:
         return Json(await self.catalogue.ollama_version())
 
     async def count(self, request: Request) -> Response:
-        return PlainTextResponse(self.metrics.text(), media_type=MEDIA_TYPE)
+        return PlainTextResponse(self.metrics.text(), media_type=self.metrics.media_type)
 
     async def describe(self, request: Request) -> Response:
         return Json(description(self.catalogue.models))

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,13 +20,15 @@ from azent.errors import RequestRefused
 from azent.models import Model
 from azent.serve.answer import Finish, Piece, answered, whole
 from azent.serve.catalogue import Catalogue
-from azent.serve.metrics import Metrics
 from azent.serve.options import Options
 from azent.serve.protocol import Body, Heading, Json, Protocol, needs_azent, new_id
 from azent.serve.slots import Slots
 from azent.serve.translate import Wanted, turn_of_request
 from azent.serve.upstream import Answered, deadline_in
 from azent.serve.watched import Stream
+
+if TYPE_CHECKING:
+    from azent.serve.metrics import Metrics
 
 Outcome = TypeVar("Outcome")
 THREADS = 2  # that read and check requests beside the event loop; more would only slow it down

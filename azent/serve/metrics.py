@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from azent.serve.answer import Finish
 from azent.serve.slots import Slots
 
-if TYPE_CHECKING:
-    from prometheus_client import Counter, Gauge
-
 BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)  # seconds
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 TOTALS = {
     "tool_calls": "Calls that models made.",
     "corrections": "Replies that could not be used and were asked for again.",
@@ -23,10 +19,9 @@ TOTALS = {
 class Metrics:
     """Counts of requests, and of what models made of them."""
 
-    def __init__(self, slots: Slots) -> None:
-        # Imported here: a server of MCP uses this package, and counts nothing.
-        from prometheus_client import CollectorRegistry, Histogram
+    media_type = "text/plain; version=0.0.4; charset=utf-8"
 
+    def __init__(self, slots: Slots) -> None:
         self.registry = CollectorRegistry()
         self.requests = self._counter("requests", "Requests that are over.", "route", "status")
         self.replies = self._counter("replies", "Chats, by who answered them.", "by")
@@ -59,16 +54,10 @@ class Metrics:
 
     def text(self) -> str:
         """All of it, in Prometheus' text form."""
-        from prometheus_client import generate_latest
-
         return generate_latest(self.registry).decode()
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
-        from prometheus_client import Counter
-
         return Counter(f"azent_{name}", help, labels, registry=self.registry)
 
     def _gauge(self, name: str, help: str) -> Gauge:
-        from prometheus_client import Gauge
-
         return Gauge(f"azent_requests_{name}", help, registry=self.registry)

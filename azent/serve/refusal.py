@@ -33,6 +33,7 @@ STATUSES: dict[type[AzentError], int] = {
 }
 CLIENTS_FAULTS = (400, 413, 422, 429)  # statuses of the model's server that are the client's too
 LATER_SECONDS = 5  # to come back after, where the model's server has not said when
+UNREAD = (408, 413, 503)  # refusals of a body of which more may come: nobody would read it
 BAD_GATEWAY = 502  # the model failed in a way that is neither the client's fault nor the server's
 
 
@@ -67,6 +68,8 @@ def refused(path: str, status: int, message: str, retry_after: int = 0) -> Respo
     headers = {"Retry-After": str(retry_after)} if retry_after else {}
     if status == 429:
         headers.setdefault("Retry-After", str(LATER_SECONDS))
+    if status in UNREAD:
+        headers["Connection"] = "close"
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Json(protocol_of(path).error(status, message), status, headers)

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 GOAL = 0.1  # seconds, for /health at the 99th percentile
 PAUSE = 0.05  # seconds between two questions about the server's health
-THOUGHT = 1.0  # seconds that an honest client waits between two requests, on average
+THOUGHT = 5.0  # seconds that a client waits between two requests, on average
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": CITY}}
 
@@ -117,7 +117,7 @@ class Load:
         writer.write(_request(mine))
         await asyncio.sleep(random.random() / 2)
         writer.transport.abort()
-        await asyncio.sleep(random.random())
+        await asyncio.sleep(random.expovariate(1 / THOUGHT))
 
     async def read_slowly(self, mine: str) -> None:
         """Ask for a long streamed answer, and read some of it slowly."""

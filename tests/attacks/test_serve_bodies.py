@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import httpx
 import pytest
 
@@ -17,7 +19,7 @@ from azent.errors import ModelError, RequestRefused
 from azent.messages import Request
 from azent.serve import Options
 from azent.serve.bodies import DEEPEST, MOST_VALUES, body_of
-from azent.serve.translate import DEEPEST_SCHEMA, MOST_SCHEMA_PARTS
+from azent.serve.translate import DEEPEST_SCHEMA, MOST_SCHEMA_PARTS, specs_of
 from tests.asking import NONE, PATHS, USER, WEATHER, said_of
 from tests.scripted_ollama import ScriptedOllama
 from tests.serving import Telling, script, serving, wait_until
@@ -137,6 +139,28 @@ def test_other_clients_are_answered_while_a_large_schema_is_checked() -> None:
         assert httpx.get(f"{url}/health").status_code == 200
         assert not asked.done()
         assert asked.result().status_code in (200, 400)
+
+
+def test_checks_end_with_their_client() -> None:
+    looked_at: list[str] = []
+
+    class Tool(dict[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            looked_at.append(key)
+            return super().__getitem__(key)
+
+    schema = {"properties": dict.fromkeys(map(str, range(90)), STRING)}
+    tools = [Tool(name=f"f{number}", parameters=schema) for number in range(50)]
+
+    async def leave() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, specs_of, tools)
+            while not looked_at:
+                await anyio.sleep(0.001)
+            group.cancel_scope.cancel()
+
+    anyio.run(leave)
+    assert len(looked_at) < len(tools)
 
 
 # ---- all bodies together -------------------------------------------------------------------------

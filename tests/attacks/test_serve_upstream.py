@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 import pytest
@@ -23,6 +23,7 @@ from tests.asking import NONE, PATHS, USER, WEATHER, said_of
 from tests.serving import script, serving
 
 MEGABYTE = b"x" * 1024 * 1024
+Answer: TypeAlias = tuple[int, dict[str, str], list[bytes]]  # a status, headers and a body
 SPEAKERS: dict[str, Callable[[str], Model]] = {
     "ollama": lambda host: open_model("m", host=host, retries=0),
     "openai": lambda host: open_model(f"openai:{host}/v1#m", retries=0),
@@ -32,7 +33,7 @@ SPEAKERS: dict[str, Callable[[str], Model]] = {
 class Answering(BaseHTTPRequestHandler):
     """Answers each request with the next of some statuses, headers and pieces; the last stays."""
 
-    answers: list[tuple[int, dict[str, str], list[bytes]]]
+    answers: list[Answer]
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -55,7 +56,7 @@ class Answering(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def answering(*answers: tuple[int, dict[str, str], list[bytes]]) -> Iterator[str]:
+def answering(*answers: Answer) -> Iterator[str]:
     """The URL of a server that gives these answers, and then hangs up."""
     handler = type("Given", (Answering,), {"answers": list(answers)})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -74,7 +75,7 @@ def chat(url: str, path: str, *, tools: bool, stream: bool = False) -> httpx.Res
 LINE = b'{"message": {"content": "' + MEGABYTE[:100_000] + b'"}}\n'
 EVENT = b'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", '
 EVENT += b'"choices": [{"index": 0, "delta": {"content": "' + MEGABYTE[:100_000] + b'"}}]}\n\n'
-ENDLESS: dict[str, tuple[int, dict[str, str], list[bytes]]] = {
+ENDLESS: dict[str, Answer] = {
     "a line": (200, {}, [MEGABYTE] * 200),
     "an empty line": (200, {}, [b" " * len(MEGABYTE)] * 200),
     "an event of many lines": (200, {}, [b"data: " + MEGABYTE + b"\n"] * 200),
@@ -97,7 +98,7 @@ def test_a_reply_without_an_end_is_given_up(speaker: str, answer: Any) -> None:
 
 
 def test_an_endless_description_is_given_up() -> None:
-    endless = (200, {}, [MEGABYTE] * 200)
+    endless: Answer = (200, {}, [MEGABYTE] * 200)
     with answering(endless) as host, serving({"m": SPEAKERS["ollama"](host)}) as url:
         shown = httpx.post(f"{url}/api/show", json={"model": "m"}, timeout=60)
         tags = httpx.get(f"{url}/api/tags", timeout=60)
@@ -106,7 +107,7 @@ def test_an_endless_description_is_given_up() -> None:
 
 def test_long_lines_within_the_limit_are_read() -> None:
     said = {"message": {"role": "assistant", "content": "x" * (MOST_PART // 2)}, "done": True}
-    reply = (200, {}, [json.dumps(said).encode() + b"\n"])
+    reply: Answer = (200, {}, [json.dumps(said).encode() + b"\n"])
     with answering(reply) as host:
         (words, _) = SPEAKERS["ollama"](host).stream(Request(({"role": "user", "content": "Hi"},)))
     assert len(words.text) == MOST_PART // 2  # type: ignore[union-attr]  # a Delta comes first

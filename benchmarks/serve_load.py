@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 GOAL = 0.1  # seconds, for /health at the 99th percentile
+CALM_SECONDS = 5.0  # before the load, to see what the machine itself does
 PAUSE = 0.05  # seconds between two questions about the server's health
 THOUGHT = 5.0  # seconds that a client waits between two requests, on average
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -50,15 +51,22 @@ def main() -> int:
 
 
 def _report(load: Load) -> int:
-    times = sorted(load.health)
-    p99 = times[int(len(times) * 0.99)]
     print(f"requests: {dict(sorted(load.counts.items()))}")
-    print(
-        f"/health, {len(times)} times: median {statistics.median(times) * 1000:.1f} ms, 99th"
-        f" percentile {p99 * 1000:.1f} ms, worst {times[-1] * 1000:.1f} ms (goal {GOAL * 1000:.0f})"
-    )
+    print(f"/health before the load: {_summary(load.calm)}")
+    print(f"/health under the load: {_summary(load.health)} (goal {GOAL * 1000:.0f})")
     print(f"lost: {load.counts['lost']}, crossed: {load.counts['crossed']}")
-    return int(p99 > GOAL or load.counts["lost"] > 0 or load.counts["crossed"] > 0)
+    slow = _percentile(load.health) > GOAL
+    return int(slow or load.counts["lost"] > 0 or load.counts["crossed"] > 0)
+
+
+def _percentile(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.99)]
+
+
+def _summary(times: list[float]) -> str:
+    values = (statistics.median(times), _percentile(times), max(times))
+    median, high, worst = (f"{value * 1000:.1f} ms" for value in values)
+    return f"{len(times)} times, median {median}, 99th percentile {high}, worst {worst}"
 
 
 # ---- clients -------------------------------------------------------------------------------------
@@ -71,13 +79,15 @@ class Load:
         self.port = port
         self.until = until
         self.counts: Counter[str] = Counter()
+        self.calm: list[float] = []  # the times of /health before the load
         self.health: list[float] = []
 
     async def run(self, clients: int) -> None:
         kinds = [self.honest, self.hang_up, self.read_slowly, self.honest, self.send_slowly]
         kinds += [self.read_nothing]
+        self.calm = await self._watch(time.monotonic() + CALM_SECONDS)
         asking = [self._repeat(kinds[number % len(kinds)], number) for number in range(clients)]
-        await asyncio.gather(self._watch(), *asking)
+        self.health, *_ = await asyncio.gather(self._watch(self.until), *asking)
 
     async def _repeat(self, kind: Callable[[str], Awaitable[None]], number: int) -> None:
         await asyncio.sleep(random.random())
@@ -90,15 +100,17 @@ class Load:
             except (OSError, ValueError, EOFError, TimeoutError):
                 self.counts["lost" if kind == self.honest else "cut"] += 1
 
-    async def _watch(self) -> None:
-        """Ask for the server's health, on a new connection each time."""
-        while time.monotonic() < self.until:
+    async def _watch(self, until: float) -> list[float]:
+        """Ask for the server's health, on a new connection each time; the seconds that it takes."""
+        times: list[float] = []
+        while time.monotonic() < until:
             began = time.perf_counter()
             await self._exchange(
                 b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             )
-            self.health.append(time.perf_counter() - began)
+            times.append(time.perf_counter() - began)
             await asyncio.sleep(PAUSE)
+        return times
 
     async def honest(self, mine: str) -> None:
         """Ask, and read the whole answer, which has to be to this question."""

@@ -6,9 +6,17 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+)
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from azent.arguments import called_with_one
 from azent.execute import Ran
@@ -19,6 +27,13 @@ from azent.models import AsyncModel, Model, context_of
 
 Verdict: TypeAlias = bool | str | Mapping[str, Any]
 Approve: TypeAlias = Callable[[Call], Any]  # a Verdict, or an awaitable of one
+Outcome = TypeVar("Outcome")
+
+
+class RunStep(Protocol):
+    """Runs a step of a flow that may take long, in a thread for instance."""
+
+    def __call__(self, work: Callable[[], Outcome], /) -> Awaitable[Outcome]: ...
 
 
 def nobody(call: Call) -> Verdict:
@@ -52,13 +67,16 @@ def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Even
 
 
 async def adrive(
-    flow: Flow, model: Model, approve: Approve = nobody
+    flow: Flow, model: Model, approve: Approve = nobody, *, run_step: RunStep | None = None
 ) -> AsyncGenerator[Event, None]:
-    """The asynchronous twin of `drive`, waiting on the running loop."""
+    """The asynchronous twin of `drive`, waiting on the running loop.
+
+    `run_step` runs each step of the flow, except those that only pass on a piece of a reply.
+    """
     hand = _AsyncHand(model, approve)
     step = _Step(flow)
     try:
-        while (said := step.next()) is not None:
+        while (said := await _next(step, run_step)) is not None:
             if not isinstance(said, Effect):
                 yield said
                 continue
@@ -70,6 +88,12 @@ async def adrive(
         await hand.close()
 
 
+async def _next(step: _Step, run_step: RunStep | None) -> Effect | Event | None:
+    if run_step is None or step.passes_a_piece:
+        return step.next()
+    return await run_step(step.next)
+
+
 class _Step:
     """Moves a flow on with what came of its last effect; its answer is the last event."""
 
@@ -77,12 +101,26 @@ class _Step:
         self.outcome: Any = None
         self.error: Exception | None = None
         self._flow = flow
+        self._said: Effect | Event | None = None
+        self._streaming = False
         self._over = False
+
+    @property
+    def passes_a_piece(self) -> bool:
+        """Does a reply still stream, so that the next step is short?"""
+        ended = isinstance(self._said, Pull) and not isinstance(self.outcome, Delta)
+        return self._streaming and not ended
 
     def next(self) -> Effect | Event | None:
         """What the flow says next, None after its answer."""
         if self._over:
             return None
+        self._streaming = self.passes_a_piece
+        self._said = self._send()
+        self._streaming = self._streaming or isinstance(self._said, Open)
+        return self._said
+
+    def _send(self) -> Effect | Event:
         outcome, error, self.outcome, self.error = self.outcome, self.error, None, None
         try:
             return self._flow.send(outcome) if error is None else self._flow.throw(error)

@@ -154,11 +154,15 @@ class ModelNotFound(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The server answered with an error."""
+    """The server answered with an error.
 
-    def __init__(self, message: str, hint: str = "", status: int = 0) -> None:
+    `status` is the HTTP status of the answer; `retry_after`, the seconds to wait where it says so.
+    """
+
+    def __init__(self, message: str, hint: str = "", status: int = 0, retry_after: int = 0) -> None:
         super().__init__(message, hint)
         self.status = status
+        self.retry_after = retry_after
 
 
 class ModelTimeout(ModelError):

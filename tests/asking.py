@@ -21,6 +21,7 @@ PARIS = calls_text(("get_weather", {"city": "Paris"}))
 BOTH = calls_text(("get_weather", {"city": "Paris"}), ("get_time", {}))
 NONE = calls_text()
 PATHS = ["/v1/chat/completions", "/api/chat"]
+IMAGE = "iVBORw0KGgo="  # how a PNG begins
 USER = {"role": "user", "content": "What is the weather in Paris?"}
 CALLED = {
     "role": "assistant",

@@ -11,6 +11,7 @@ from azent.models import Scripted
 from tests.asking import (
     BOTH,
     CALLED,
+    IMAGE,
     NONE,
     PARIS,
     PATHS,
@@ -202,10 +203,10 @@ def test_images_reach_the_model() -> None:
     model = script(PARIS)
     parts = [
         {"type": "text", "text": "Where is this?"},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{IMAGE}"}},
     ]
     openai(model, messages=[{"role": "user", "content": parts}])
-    assert model.heard[0].messages[-1]["images"] == ["aGk="]
+    assert model.heard[0].messages[-1]["images"] == [IMAGE]
 
 
 # ---- Ollama --------------------------------------------------------------------------------------
@@ -237,13 +238,13 @@ def test_ollama_results_are_matched_without_ids(more: dict[str, str]) -> None:
 
 def test_ollama_options_format_and_images() -> None:
     model = script(NONE, "{}")
-    said = [{**USER, "images": ["aGk="]}]
+    said = [{**USER, "images": [IMAGE]}]
     ollama(
         model, messages=said, options={"temperature": 1, "num_ctx": 99}, format={"type": "object"}
     )
     assert model.heard[1].options == {"temperature": 1}
     assert model.heard[1].format == {"type": "object"}
-    assert model.heard[1].messages[-1]["images"] == ["aGk="]
+    assert model.heard[1].messages[-1]["images"] == [IMAGE]
 
 
 # ---- long conversations --------------------------------------------------------------------------

@@ -74,12 +74,12 @@ def test_metrics_count_what_happened() -> None:
         httpx.get(f"{url}/" + "x" * 50)
         text = httpx.get(f"{url}/metrics").text
     lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    assert lines['azent_requests_total{route="/v1/chat/completions",status="200"}'] == "1"
-    assert lines['azent_requests_total{route="other",status="404"}'] == "1"
-    assert lines['azent_replies_total{by="azent"}'] == "1"
-    assert lines["azent_tool_calls_total"] == "2"
-    assert lines["azent_corrections_total"] == "1"
-    assert lines["azent_requests_at_work"] == "0"
+    assert lines['azent_requests_total{route="/v1/chat/completions",status="200"}'] == "1.0"
+    assert lines['azent_requests_total{route="other",status="404"}'] == "1.0"
+    assert lines['azent_replies_total{by="azent"}'] == "1.0"
+    assert lines["azent_tool_calls_total"] == "2.0"
+    assert lines["azent_corrections_total"] == "1.0"
+    assert lines["azent_requests_at_work"] == "0.0"
     assert lines['azent_request_seconds_bucket{le="+Inf"}'] == lines["azent_request_seconds_count"]
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from azent.models import Model
     from azent.serve import Options
 
+MEGABYTE = 1024 * 1024
 LOOPBACK = "127.0.0.1"
 FOR_HTTP = ("host", "token_file", "allow_host", "allow_origin")
 EXAMPLES = {
@@ -46,15 +47,22 @@ def serve(
     queue: Annotated[int, option("NUMBER", "The most requests that wait in line.", min=0)] = 256,
     max_megabytes: Annotated[
         int, option("NUMBER", "The largest request, in megabytes.", min=1)
-    ] = 32,
-    timeout: Annotated[
-        float | None, option("SECONDS", "The most seconds for a reply with tools.", min=0.1)
-    ] = None,
+    ] = 8,
+    max_total_megabytes: Annotated[
+        int, option("NUMBER", "All requests together, in megabytes.", min=1)
+    ] = 64,
+    timeout: Annotated[float, option("SECONDS", "The most for a reply.", min=0.1)] = 1800.0,
+    read_timeout: Annotated[
+        float, option("SECONDS", "The most for a request to arrive.", min=0.1)
+    ] = 60.0,
+    write_timeout: Annotated[
+        float, option("SECONDS", "The most that a client may not read.", min=0.1)
+    ] = 30.0,
     num_ctx: options.NumCtx = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each request.")] = False,
 ) -> None:
     """Serve models to clients of OpenAI's and Ollama's protocols, with tools for all of them."""
-    agents.require_extra("serve", "starlette", "uvicorn")
+    agents.require_extra("serve", "starlette", "uvicorn", "prometheus_client")
     from azent.serve import Options, listen, run
 
     given = agents.plain_values(agents.settings_from({"num_ctx": num_ctx, "prompts": prompts}))
@@ -65,10 +73,13 @@ def serve(
         hosts=tuple(allow_host or ()),
         origins=tuple(allow_origin or ()),
         token=read_token(token_file),
-        max_bytes=max_megabytes * 1024 * 1024,
+        max_bytes=max_megabytes * MEGABYTE,
+        max_total_bytes=max_total_megabytes * MEGABYTE,
         parallel=parallel,
         waiting=queue,
         timeout=timeout,
+        read_timeout=read_timeout,
+        write_timeout=write_timeout,
         prompts=given["prompts"],
         verbose=verbose,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from azent import settings
 from azent.errors import ModelNotFound, ModelRefused, ModelUnreachable
+from azent.models.incoming import HEADERS, bounded
 from azent.models.prefixes import is_embedding_model
 
 if TYPE_CHECKING:
@@ -126,7 +127,9 @@ def _client(host: str | None, read: float | None = READ_SECONDS) -> Iterator[oll
     url = settings.ollama_host(host)
     timeout = httpx.Timeout(read, connect=CONNECT_SECONDS)
     try:
-        with ollama.Client(url, timeout=timeout, trust_env=False) as client:
+        hooks = {"response": [bounded]}
+        more = {"timeout": timeout, "event_hooks": hooks, "headers": HEADERS}
+        with ollama.Client(url, trust_env=False, **more) as client:
             yield client
     except (ConnectionError, httpx.TransportError) as error:
         raise ModelUnreachable(f"no Ollama answers at {url}") from error

@@ -9,6 +9,7 @@ said. Each reply has a connection of its own: closing it is how the server is to
 from __future__ import annotations
 
 import asyncio
+import base64
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
@@ -18,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from azent import settings
 from azent.arguments import named, sendable, text
-from azent.errors import ModelNotFound, ReplyBroken
-from azent.messages import Call, Delta, End, Request, Spec, Usage
+from azent.errors import ModelNotFound, ModelRefused, ReplyBroken
+from azent.messages import Call, ChatMessage, Delta, End, Request, Spec, Usage
+from azent.models import incoming
 from azent.models.catalogue import context_length
 from azent.models.checks import headers_of, kept_alive, tokens
+from azent.models.incoming import abounded, bounded
 from azent.models.limit import Limit
 from azent.models.patience import apatiently, patiently
 from azent.models.remote import Remote, next_part
@@ -153,7 +156,8 @@ class Ollama(Remote):
         import ollama
 
         timeout = httpx.Timeout(SHOW_SECONDS, connect=self.connect_timeout)
-        return ollama.Client(self.host, **self.transport(), timeout=timeout)
+        hooks = {"response": [bounded]}
+        return ollama.Client(self.host, **self.transport(), timeout=timeout, event_hooks=hooks)
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
@@ -180,7 +184,10 @@ class Ollama(Remote):
         import ollama
 
         reading = _Reading(self.name)
-        more = {"timeout": self._timeout(limit), "event_hooks": {"response": [limit.watch]}}
+        more = {
+            "timeout": self._timeout(limit),
+            "event_hooks": {"response": [bounded, limit.watch]},
+        }
         with (
             self._plain_errors(reading, limit),
             ollama.Client(self.host, **self.transport(), **more) as client,
@@ -198,7 +205,7 @@ class Ollama(Remote):
 
         reading = _Reading(self.name)
         with self._plain_errors(reading, limit):
-            more = {"timeout": self._timeout(limit)}
+            more = {"timeout": self._timeout(limit), "event_hooks": {"response": [abounded]}}
             async with ollama.AsyncClient(self.host, **self.transport(), **more) as client:
                 async with asyncio.timeout(limit.left()):
                     chat = await client.chat(**self._body(request))
@@ -211,7 +218,7 @@ class Ollama(Remote):
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.name,
-            "messages": list(request.messages),
+            "messages": [_with_decoded_images(message) for message in request.messages],
             "stream": True,
             "options": {**self.options, **request.options, "num_ctx": self.num_ctx},
         }
@@ -227,7 +234,7 @@ class Ollama(Remote):
     def transport(self) -> dict[str, Any]:
         """Keywords for an httpx client of the server: loopback needs no proxies."""
         return {
-            "headers": dict(self._headers),
+            "headers": {**incoming.HEADERS, **self._headers},
             "trust_env": not settings.is_loopback(self.host),
             "verify": certificates(self.host, self.verify),
         }
@@ -295,6 +302,17 @@ class _Reading:
             prompt_seconds=(part.prompt_eval_duration or 0) / 1e9,
             reply_seconds=(part.eval_duration or 0) / 1e9,
         )
+
+
+def _with_decoded_images(message: ChatMessage) -> Mapping[str, Any]:
+    """A message whose images are bytes: the client reads a text that names a file as that file."""
+    if not message.get("images"):
+        return message
+    try:
+        images = [base64.b64decode(image, validate=True) for image in message["images"]]
+    except ValueError as error:
+        raise ModelRefused("an image is not base64", status=400) from error
+    return {**message, "images": images}
 
 
 def _shown(spec: Spec) -> dict[str, Any]:

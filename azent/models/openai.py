@@ -23,7 +23,9 @@ from azent import settings
 from azent.arguments import named, text
 from azent.errors import ModelError, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Problem, Request, Usage
+from azent.models import incoming
 from azent.models.checks import headers_of, tokens
+from azent.models.incoming import abounded, bounded
 from azent.models.limit import Limit
 from azent.models.patience import apatiently, patiently
 from azent.models.remote import Remote, next_part
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 DEFAULTS = {"temperature": 0, "seed": 0, "num_predict": 2048}
 EXAMPLE = "Such as openai:http://127.0.0.1:8000/v1#qwen2.5-coder."
+EVENT_END = b"\n\n"  # of a server-sent event
 NAMES = {"num_predict": "max_tokens"}  # of options, in OpenAI's words
 OPENAI_OPTIONS = {
     "max_tokens",
@@ -130,7 +133,8 @@ class OpenAI(Remote):
 
     def _once(self, request: Request, limit: Limit) -> Generator[Delta | End, None, None]:
         library, reading = _library(), _Reading(self.name)
-        transport = {**self.transport(), "event_hooks": {"response": [limit.watch]}}
+        hooks = {"response": [partial(bounded, part_end=EVENT_END), limit.watch]}
+        transport = {**self.transport(), "event_hooks": hooks}
         with (
             self._plain_errors(reading, limit),
             library.DefaultHttpxClient(**transport) as http,
@@ -146,9 +150,10 @@ class OpenAI(Remote):
         self, request: Request, limit: Limit
     ) -> AsyncGenerator[Delta | End, None]:
         library, reading = _library(), _Reading(self.name)
+        hooks = {"response": [partial(abounded, part_end=EVENT_END)]}
         with self._plain_errors(reading, limit):
             async with (
-                library.DefaultAsyncHttpxClient(**self.transport()) as http,
+                library.DefaultAsyncHttpxClient(**self.transport(), event_hooks=hooks) as http,
                 library.AsyncOpenAI(**self._client(library, limit), http_client=http) as client,
             ):
                 async with asyncio.timeout(limit.left()):
@@ -176,7 +181,7 @@ class OpenAI(Remote):
     def transport(self) -> dict[str, Any]:
         """Keywords for an HTTP client of the server: loopback needs no proxies."""
         return {
-            "headers": dict(self._headers),
+            "headers": {**incoming.HEADERS, **self._headers},
             "trust_env": not settings.is_loopback(self.url),
             "verify": certificates(self.url, self.verify),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from azent.errors import (
     AzentError,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PASSING = {429, 502, 503, 504}
 PASSING_WORDS = ("runner", "loading model", "server busy")
 MOST_WORDS = 300
+MOST_WAIT = 3600  # seconds
 CERTIFICATE = "certificate"
 HTTP_LIBRARIES = {"httpx", "httpx2", "httpcore", "httpcore2"}
 NO_KEY = "It wants to know who asks: open_model(..., api_key=...), or AZENT_API_KEY."
@@ -102,7 +103,8 @@ def _refusal(error: ollama.ResponseError, server: Server) -> ModelError:
         hint = f"Fetch it with `ollama pull {server.model}`."
         return ModelNotFound(f"Ollama at {server.host} has no model {server.model!r}", hint)
     status = max(error.status_code, 0)
-    return ModelRefused(f"Ollama's server failed: {said}", _hint(status), status)
+    later = _retry_after(getattr(error.__context__, "response", None))
+    return ModelRefused(f"Ollama's server failed: {said}", _hint(status), status, later)
 
 
 def _hint(status: int) -> str:
@@ -119,7 +121,14 @@ def _refusal_openai(error: openai.APIStatusError, server: Server) -> ModelError:
         hint = f"curl {server.host}/models shows those that there are."
         return ModelNotFound(f"{server.kind} at {server.host} has no {server.model!r}", hint)
     hint = NO_KEY if error.status_code in (401, 403) else ""
-    return ModelRefused(f"{server.kind} failed: {said}", hint, error.status_code)
+    later = _retry_after(error.response)
+    return ModelRefused(f"{server.kind} failed: {said}", hint, error.status_code, later)
+
+
+def _retry_after(response: Any) -> int:
+    """The seconds to wait that an answer names, at most an hour; 0 where it names none."""
+    said = "" if response is None else response.headers.get("retry-after", "").strip()
+    return min(int(said), MOST_WAIT) if said.isdecimal() and len(said) < 10 else 0
 
 
 def _late(server: Server) -> ModelTimeout:

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from azent.drive import adrive
+from azent.drive import RunStep, adrive
 from azent.flow import Turn, respond
 from azent.log import usable
 from azent.messages import (
@@ -72,10 +72,13 @@ class Whole:
 Piece: TypeAlias = Words | Thoughts | Reread | Finish
 
 
-async def answered(model: Model, turn: Turn) -> AsyncGenerator[Piece]:
-    """The pieces of a reply, closed by a Finish. Raises BadReply and ModelError's kinds."""
+async def answered(model: Model, turn: Turn, run_step: RunStep) -> AsyncGenerator[Piece]:
+    """The pieces of a reply, closed by a Finish. Raises BadReply and ModelError's kinds.
+
+    `run_step` runs what may take long, such as the check of a reply against a client's schemas.
+    """
     hearing = _Hearing(parallel=turn.terms.parallel)
-    async with aclosing(adrive(respond(turn), model)) as events:
+    async with aclosing(adrive(respond(turn), model, run_step=run_step)) as events:
         async for event in events:
             for piece in hearing.pieces(event):
                 yield piece

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -19,18 +19,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from azent.arguments import named
 from azent.errors import AzentError, RequestRefused, UsageError
 from azent.models import Model, open_model
+from azent.serve.bodies import SMALL_BYTES, body_of
 from azent.serve.catalogue import Catalogue
 from azent.serve.chat import Asked, Chat, Desk, Passing
 from azent.serve.guard import Guard
-from azent.serve.metrics import MEDIA_TYPE, Metrics
 from azent.serve.ollama import OLLAMA
 from azent.serve.openai import OPENAI
 from azent.serve.openapi import description
 from azent.serve.options import Options
-from azent.serve.protocol import Json, Protocol, body_of
+from azent.serve.protocol import Body, Json, Protocol
 from azent.serve.refusal import protocol_of, refusal, refused
 from azent.serve.slots import Slots
 from azent.serve.watched import Watched
+
+if TYPE_CHECKING:
+    from azent.serve.metrics import Metrics
 
 PASSED = (
     "/v1/completions",
@@ -40,6 +43,7 @@ PASSED = (
     "/api/embeddings",
 )
 ANY = ["GET", "HEAD", "POST", "DELETE", "PUT"]
+GONE = 499  # the status that counts a client that left before there was another
 REFUSED = ("pull", "create", "copy", "delete", "push", "blobs/{digest}")
 
 
@@ -52,28 +56,32 @@ def app(models: Mapping[str, Model], options: Options | None = None) -> ASGIApp:
     service = Service(Catalogue(opened), options)
     served = Starlette(
         routes=service.routes(),
-        middleware=[Middleware(_Counting, metrics=service.metrics)],
         exception_handlers={
             AzentError: _on_azent_error,
             HTTPException: _on_http_error,
+            ClientDisconnect: _on_disconnect,
             Exception: _on_any_error,
         },
         lifespan=service.lifespan,
     )
-    if not options.origins:
-        return Guard(served, options)
-    return CORSMiddleware(
-        Guard(served, options),
-        allow_origins=options.origins,
-        allow_methods=["GET", "POST"],
-        allow_headers=["*"],
-    )
+    guarded: ASGIApp = Guard(served, options)
+    if options.origins:
+        guarded = CORSMiddleware(
+            guarded,
+            allow_origins=options.origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+        )
+    return _Counting(guarded, service.metrics)
 
 
 class Service:
     """The endpoints, and what they share."""
 
     def __init__(self, catalogue: Catalogue, options: Options) -> None:
+        # Imported here: `azent mcp` uses this package too, and neither counts nor has the library.
+        from azent.serve.metrics import Metrics
+
         self.catalogue = catalogue
         slots = Slots(options.parallel, options.waiting)
         self.metrics = Metrics(slots)
@@ -109,14 +117,26 @@ class Service:
 
     def _chat(self, protocol: Protocol) -> Callable[[Request], Awaitable[ASGIApp]]:
         async def chat(request: Request) -> ASGIApp:
-            return Watched(Chat(self.desk, await _asked(protocol, request)))
+            return Watched(Chat(self.desk, await self._asked(protocol, request)))
 
         return chat
 
     async def passing(self, request: Request) -> ASGIApp:
         path = request.url.path
-        asked = await _asked(protocol_of(path), request)
+        asked = await self._asked(protocol_of(path), request)
         return Watched(Passing(self.desk, asked, path))
+
+    async def _asked(self, protocol: Protocol, request: Request) -> Asked:
+        """A request for a model, read once there is room for it in the queue."""
+        self.desk.slots.check_room()
+        return Asked(protocol, await self._body(request))
+
+    async def _body(self, request: Request) -> Body:
+        """The JSON object that a request brings; a large one is read in a thread."""
+        raw = await request.body()
+        if len(raw) <= SMALL_BYTES:
+            return body_of(raw)
+        return await self.desk.in_thread(partial(body_of, raw))
 
     # ---- what there is ---------------------------------------------------------------------------
 
@@ -134,7 +154,7 @@ class Service:
         return Json(await self.catalogue.ollama_tags("/api/ps"))
 
     async def show_ollama(self, request: Request) -> Response:
-        body = body_of(await request.body())
+        body = await self._body(request)
         name, _ = self.catalogue.find(body.get("model") or body.get("name"))
         return Json(await self.catalogue.ollama_show(name, body))
 
@@ -142,21 +162,21 @@ class Service:
         return Json(await self.catalogue.ollama_version())
 
     async def count(self, request: Request) -> Response:
-        return PlainTextResponse(self.metrics.text(), media_type=MEDIA_TYPE)
+        return PlainTextResponse(self.metrics.text(), media_type=self.metrics.media_type)
 
     async def describe(self, request: Request) -> Response:
         return Json(description(self.catalogue.models))
 
 
 class _Counting:
-    """Counts requests by route and status."""
+    """Counts requests by route and status, those that the guard refuses too."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status = time.perf_counter(), 499  # the client left before there was a status
+        began, status = time.perf_counter(), GONE
 
         async def noting(message: Any) -> None:
             nonlocal status
@@ -170,11 +190,6 @@ class _Counting:
             if scope["type"] == "http":
                 route = getattr(scope.get("route"), "path", "other")
                 self.metrics.count_request(route, status, time.perf_counter() - began)
-
-
-async def _asked(protocol: Protocol, request: Request) -> Asked:
-    raw = await request.body()
-    return Asked(protocol, body_of(raw), raw)
 
 
 async def _refuse(request: Request) -> Response:
@@ -200,6 +215,11 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     said = {404: "there is nothing at this path", 405: "this path takes another method"}
     message = said.get(error.status_code, error.detail)
     return refused(request.url.path, error.status_code, message)
+
+
+async def _on_disconnect(request: Request, error: Exception) -> Response:
+    """The answer to a client that left while it sent its request: nobody reads it."""
+    return Response(status_code=GONE)
 
 
 async def _on_any_error(request: Request, error: Exception) -> Response:

@@ -13,9 +13,10 @@ from azent.errors import ModelError, RequestRefused
 from azent.models import Model
 from azent.serve.ollama import OLLAMA
 from azent.serve.protocol import Body, Protocol, line
-from azent.serve.upstream import Upstream, upstream_of
+from azent.serve.upstream import Upstream, deadline_in, upstream_of
 
 LATEST = ":latest"
+LIST_SECONDS = 10.0  # that a server may take to describe its models
 OLDEST_VERSION = "0.9.3"  # of Ollama, whose protocol is spoken where no Ollama stands behind
 
 
@@ -133,7 +134,8 @@ _DETAILS = {
 
 async def _asked(upstream: Upstream, method: str, path: str, content: bytes | None = None) -> Body:
     """What a server says at a path. Raises ModelError."""
-    answer = await upstream.send(method, upstream.address + path, content)
+    url, deadline = upstream.address + path, deadline_in(LIST_SECONDS)
+    answer = await upstream.send(method, url, content, deadline)
     said = await answer.json()
     if answer.status >= 400 or not isinstance(said, dict):
         raise ModelError(f"the model's server at {upstream.address} answered {answer.status}")

@@ -1,29 +1,37 @@
 """How a chat finds its way to the model.
 
 A chat with tools (or with calls and results in it) is azent's to answer. Any other goes to the
-model's own server as it came, or where there is none, is answered by the model directly.
+model's own server, or where there is none, is answered by the model directly.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from azent.errors import RequestRefused
 from azent.models import Model
 from azent.serve.answer import Finish, Piece, answered, whole
 from azent.serve.catalogue import Catalogue
-from azent.serve.metrics import Metrics
 from azent.serve.options import Options
 from azent.serve.protocol import Body, Heading, Json, Protocol, needs_azent, new_id
 from azent.serve.slots import Slots
 from azent.serve.translate import Wanted, turn_of_request
-from azent.serve.upstream import Answered, Upstream
+from azent.serve.upstream import Answered, deadline_in
 from azent.serve.watched import Stream
+
+if TYPE_CHECKING:
+    from azent.serve.metrics import Metrics
+
+Outcome = TypeVar("Outcome")
+THREADS = 2  # that read and check requests beside the event loop; more would only slow it down
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +42,19 @@ class Desk:
     options: Options
     slots: Slots
     metrics: Metrics
+    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
+
+    async def in_thread(self, work: Callable[[], Outcome]) -> Outcome:
+        """Do work that may take long where it does not hold up the other clients."""
+        return await to_thread.run_sync(work, limiter=self.threads)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as it came: by which protocol, read and raw."""
+    """A request as it came: by which protocol, and its body."""
 
     protocol: Protocol
     body: Body
-    raw: bytes
 
 
 class Chat:
@@ -64,15 +76,17 @@ class Chat:
         upstream = self.desk.catalogue.upstream(self.name, protocol)
         if upstream is None or needs_azent(self.asked.body):
             return None
-        said = await upstream.ask(protocol, protocol.path, self.asked.body, self.asked.raw)
-        if said.status == 404 and await _lacks(upstream, protocol, said):
+        path, deadline = protocol.path, deadline_in(self.desk.options.timeout)
+        said = await upstream.ask(protocol, path, self.asked.body, deadline)
+        if said.status == 404 and await _lacks(protocol, said):
             return None
         self.desk.metrics.count_passed()
         return said
 
     async def _answer(self) -> ASGIApp:
         """azent's own reply; one that is not streamed is awaited here."""
-        protocol, wanted = self.asked.protocol, self.asked.protocol.wanted(self.asked.body)
+        protocol = self.asked.protocol
+        wanted = await self.desk.in_thread(partial(protocol.wanted, self.asked.body))
         heading = Heading(new_id("chatcmpl-"), wanted.model, time.time())
         pieces = self._pieces(wanted, self.model)
         if wanted.stream:
@@ -81,8 +95,9 @@ class Chat:
         return Json(protocol.whole(await whole(pieces), heading))
 
     async def _pieces(self, wanted: Wanted, model: Model) -> AsyncGenerator[Piece]:
-        turn = turn_of_request(wanted, model, self.desk.options)
-        async with aclosing(answered(model, turn)) as pieces:
+        begin = partial(turn_of_request, wanted, model, self.desk.options)
+        turn = await self.desk.in_thread(begin)
+        async with aclosing(answered(model, turn, self.desk.in_thread)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Finish):
                     self.desk.metrics.count_reply(piece)
@@ -104,15 +119,17 @@ class Passing:
         if upstream is None:
             raise RequestRefused(f"{self.name!r} has no server that knows {self.path}", status=404)
         async with self.desk.slots.taken():
-            said = await upstream.ask(protocol, self.path, self.asked.body, self.asked.raw)
+            deadline = deadline_in(self.desk.options.timeout)
+            said = await upstream.ask(protocol, self.path, self.asked.body, deadline)
             self.desk.metrics.count_passed()
             await said(scope, receive, send)
 
 
-async def _lacks(upstream: Upstream, protocol: Protocol, said: Answered) -> bool:
-    """Does a server not know the protocol at all? One that does says its 404 in its shape."""
+async def _lacks(protocol: Protocol, said: Answered) -> bool:
+    """Does a server not know the protocol at all? One that does says its 404 in its shape.
+
+    This is asked for each request anew: a 404 may also come from a proxy that has just restarted.
+    """
     body = await said.json()
-    if isinstance(body, dict) and type(body.get("error")) is type(protocol.error(404, "")["error"]):
-        return False
-    upstream.forget(protocol)
-    return True
+    error = body.get("error") if isinstance(body, dict) else None
+    return type(error) is not type(protocol.error(404, "")["error"])

@@ -2,7 +2,7 @@
 
 A browser lets any page that it shows talk to this machine's ports. So the name by which the server
 is called must be one of its own (a foreign one is a rebound DNS name), and a page that asks must be
-one that was named. A token, where there is one, is compared in constant time. Bodies have a limit.
+one that was named. A token, where there is one, is compared in constant time. Bodies have limits.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import re
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from azent.errors import RequestRefused
+from azent.serve.bodies import BodyLimits
 from azent.serve.options import LOOPBACK, Options
 from azent.serve.refusal import refusal
 
@@ -30,6 +31,7 @@ class Guard:
     def __init__(self, app: ASGIApp, options: Options) -> None:
         self.app = app
         self.options = options
+        self.bodies = BodyLimits(options)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -40,7 +42,8 @@ class Guard:
         except RequestRefused as error:
             await refusal(scope["path"], error)(scope, receive, send)
             return
-        await self.app(scope, _limited(receive, self.options.max_bytes), send)
+        async with self.bodies.receiving(receive) as limited:
+            await self.app(scope, limited, send)
 
     def check(self, path: str, headers: Mapping[str, str]) -> None:
         """Raise RequestRefused for what may not come in."""
@@ -48,9 +51,7 @@ class Guard:
         self._check_origin(headers.get("origin"), headers.get("host", ""))
         if self.options.token is not None and path not in OPEN_PATHS:
             _check_token(headers.get("authorization", ""), self.options.token)
-        length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self.options.max_bytes:
-            raise _too_large(self.options.max_bytes)
+        self.bodies.check_length(headers.get("content-length", "0"))
 
     def _check_host(self, host: str) -> None:
         match = HOST.fullmatch(host)
@@ -84,23 +85,3 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _limited(receive: Receive, most: int) -> Receive:
-    """The body, refused once it turns out to be larger than it may be."""
-    left = most
-
-    async def limited() -> Message:
-        nonlocal left
-        message = await receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
-            raise _too_large(most)
-        return message
-
-    return limited
-
-
-def _too_large(most: int) -> RequestRefused:
-    hint = "Raise the limit with --max-megabytes."
-    return RequestRefused(f"the body is larger than {most:,} bytes", hint, status=413)

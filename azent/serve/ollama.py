@@ -11,7 +11,7 @@ from azent.messages import Call, Usage
 from azent.serve.answer import Finish, Piece, Thoughts, Whole, Words
 from azent.serve.protocol import Body, Heading, Protocol, line, new_id, shaped
 from azent.serve.shapes import Chat, ChatMessage, NamedTool
-from azent.serve.translate import Said, Wanted, arguments_of, specs_of
+from azent.serve.translate import Said, Wanted, arguments_of, check_schemas, image_of, specs_of
 
 NOT_FOR_CLIENTS = {"num_ctx"}  # another context would load the model anew for each client
 NANOSECONDS = 1_000_000_000
@@ -23,6 +23,7 @@ NANOSECONDS = 1_000_000_000
 def wanted(body: Body) -> Wanted:
     """What a request wants. Raises RequestRefused."""
     chat = shaped(Chat, body)
+    check_schemas([chat.format])
     specs = specs_of(tool.function.model_dump() for tool in chat.tools or ())
     return Wanted(
         model=chat.model,
@@ -43,7 +44,7 @@ def _said(message: ChatMessage) -> Said:
     return Said(
         message.role,
         message.content or "",
-        tuple(message.images or ()),
+        tuple(map(image_of, message.images or ())),
         calls,
         message.tool_call_id or "",
         message.tool_name or "",

@@ -11,7 +11,7 @@ from azent.messages import Call, Usage
 from azent.serve.answer import Finish, Piece, Thoughts, Whole, Words
 from azent.serve.protocol import Body, Heading, Protocol, line, new_id, shaped
 from azent.serve.shapes import ChatCompletion, Message, NamedTool, Part, ResponseFormat
-from azent.serve.translate import Said, Wanted, arguments_of, specs_of
+from azent.serve.translate import Said, Wanted, arguments_of, check_schemas, image_of, specs_of
 
 # What azent calls an option, by OpenAI's name for it; of two names for one, the newer comes last.
 OPTIONS = {
@@ -77,7 +77,7 @@ def _image(url: str) -> str:
     if not (head.startswith("data:") and head.endswith(";base64") and comma):
         hint = "Send it along: data:image/png;base64,..."
         raise RequestRefused("an image beside tools must be a data URL; none is fetched", hint)
-    return data
+    return image_of(data)
 
 
 def _choice(chat: ChatCompletion, specs: Mapping[str, Any]) -> str:
@@ -99,6 +99,7 @@ def _output(wanted: ResponseFormat | None) -> dict[str, Any] | None:
     schema = wanted.json_schema.json_schema if wanted.json_schema else None
     if schema is None:
         raise RequestRefused("response_format lacks its json_schema")
+    check_schemas([schema])
     return schema
 
 

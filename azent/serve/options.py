@@ -11,6 +11,8 @@ from azent.errors import UsageError
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORT = 11435  # the one after Ollama's
 MOST_PORT = 65535
+MEGABYTE = 1024 * 1024
+LEAST = {"max_bytes": 1, "max_total_bytes": 1, "parallel": 1, "waiting": 0, "repairs": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +21,12 @@ class Options:
 
     `host` and `port` are where it listens. `hosts` are further names by which clients may call it,
     `origins` the web pages ("https://chat.example") that may. `token` is what clients must bear.
-    `max_bytes` is the most of one request's body. `parallel` requests are at work at once and
-    `waiting` more may wait; beyond, clients are told to come back. `repairs` is the most
-    corrections in a row, `timeout` the most seconds for a reply with tools. `prompts` names a
-    prompt set. `grace` is the seconds that replies have to end when the server is told to stop.
+    `max_bytes` is the most of one request's body, `max_total_bytes` that of all bodies together.
+    `parallel` requests are at work at once and `waiting` more may wait; beyond, clients are told to
+    come back. `repairs` is the most corrections in a row. In seconds: `timeout` is the most for a
+    reply (None: no limit), `read_timeout` for a client to send its request, `write_timeout` for it
+    to take what is waiting for it, `grace` for replies to end when the server is told to stop.
+    `prompts` names a prompt set.
     `verbose` writes a line for each request. Raises UsageError for what can be none of these.
     """
 
@@ -31,11 +35,14 @@ class Options:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     token: str | None = None
-    max_bytes: int = 32 * 1024 * 1024
+    max_bytes: int = 8 * MEGABYTE
+    max_total_bytes: int = 64 * MEGABYTE
     parallel: int = 32
     waiting: int = 256
     repairs: int = 2
-    timeout: float | None = None
+    timeout: float | None = 1800.0
+    read_timeout: float = 60.0
+    write_timeout: float = 30.0
     prompts: str | Path | None = None
     grace: float = 30.0
     verbose: bool = False
@@ -44,9 +51,9 @@ class Options:
         text("host", self.host)
         if whole("port", self.port, 0) > MOST_PORT:
             raise UsageError(f"port is {self.port}", f"It must be a number, {MOST_PORT} at most.")
-        for name, least in {"max_bytes": 1, "parallel": 1, "waiting": 0, "repairs": 0}.items():
+        for name, least in LEAST.items():
             whole(name, getattr(self, name), least)
-        for name in ("timeout", "grace"):
+        for name in ("timeout", "read_timeout", "write_timeout", "grace"):
             if getattr(self, name) is not None:
                 seconds(name, getattr(self, name))
         flag("verbose", self.verbose)

@@ -1,4 +1,4 @@
-"""What the two protocols have in common: how a body is read, refused and written.
+"""What the two protocols have in common: how a body is checked, refused and written.
 
 A protocol is a value: functions that make a `Wanted` of a body, and JSON of a reply. Bodies come
 from anyone, so their shapes are described to pydantic, and what does not fit is refused in words.
@@ -50,23 +50,6 @@ class Protocol:
     error: Callable[[int, str], Body]
     broken: Callable[[int, str], bytes]
     media_type: str
-
-
-def body_of(raw: bytes) -> Body:
-    """The JSON object that a request brings. Raises RequestRefused."""
-    try:
-        body = json.loads(raw, parse_constant=_no_constant)
-        if b"\\ud" in raw.lower():  # half a character, which no answer could name
-            json.dumps(body, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise RequestRefused("the body is not JSON") from error
-    if not isinstance(body, dict):
-        raise RequestRefused("the body must be a JSON object")
-    return body
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def shaped(shape: type[Shape], body: Mapping[str, Any]) -> Shape:

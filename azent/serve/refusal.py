@@ -31,6 +31,9 @@ STATUSES: dict[type[AzentError], int] = {
     SchemaError: 400,
     UsageError: 400,
 }
+CLIENTS_FAULTS = (400, 413, 422, 429)  # statuses of the model's server that are the client's too
+LATER_SECONDS = 5  # to come back after, where the model's server has not said when
+UNREAD = (408, 413, 503)  # refusals of a body of which more may come: nobody would read it
 BAD_GATEWAY = 502  # the model failed in a way that is neither the client's fault nor the server's
 
 
@@ -43,7 +46,7 @@ def status_of(error: AzentError) -> int:
     """The HTTP status that says whose fault an error is."""
     if isinstance(error, RequestRefused):
         return error.status
-    if isinstance(error, ModelRefused) and 400 <= error.status < 500:
+    if isinstance(error, ModelRefused) and error.status in CLIENTS_FAULTS:
         return error.status
     found = (status for kind, status in STATUSES.items() if isinstance(error, kind))
     return next(found, BAD_GATEWAY)
@@ -63,6 +66,10 @@ def refusal(path: str, error: AzentError) -> Response:
 def refused(path: str, status: int, message: str, retry_after: int = 0) -> Response:
     """An error of a status, in the shape of the path's protocol."""
     headers = {"Retry-After": str(retry_after)} if retry_after else {}
+    if status == 429:
+        headers.setdefault("Retry-After", str(LATER_SECONDS))
+    if status in UNREAD:
+        headers["Connection"] = "close"
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Json(protocol_of(path).error(status, message), status, headers)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
+import sys
 from collections.abc import Mapping
 
 import uvicorn
@@ -12,9 +14,12 @@ from starlette.types import ASGIApp
 from azent.errors import UsageError
 from azent.models import Model
 from azent.serve.app import app
+from azent.serve.connection import connection_type
 from azent.serve.options import Options
 
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep theirs, so that none asks on a closed connection
+COLLECTOR_THRESHOLDS = (10_000, 10, 10)  # objects, and rounds of the younger generation
+SWITCH_SECONDS = 0.001
 BACKLOG = 2048  # connections that may wait to be taken
 
 
@@ -52,7 +57,20 @@ def run(
 
 def run_app(served: ASGIApp, options: Options, listener: socket.socket) -> None:
     """Serve any application, as `run` does."""
+    _prefer_short_waits()
     server_of(served, options).run([listener])
+
+
+def _prefer_short_waits() -> None:
+    """Set the interpreter so that no client waits long for the work on another's request.
+
+    A garbage collection stops all of them, so it leaves out what is loaded by now and comes less
+    often; and a thread that checks a request gives way to the event loop sooner.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
@@ -60,6 +78,7 @@ def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             served,
+            http=connection_type(options),
             log_level="info" if options.verbose else "warning",
             access_log=options.verbose,
             server_header=False,

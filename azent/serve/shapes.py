@@ -1,13 +1,25 @@
 """The bodies that clients send, as pydantic is to know them.
 
-Only what azent reads is described; what else there is, is let through, as both servers do.
+Only what azent reads is described; what else there is, is let through, as both servers do. Lists
+are checked up to the first item that does not fit: one reason is enough to refuse a request, and
+collecting thousands takes seconds.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
+
+
+class FirstMisfit(FailFast):
+    """pydantic's `FailFast`, with the hash that a part of a union needs."""
+
+    __hash__ = object.__hash__
+
+
+Item = TypeVar("Item")
+Many: TypeAlias = Annotated[list[Item], FirstMisfit()]
 
 
 class Open(BaseModel):
@@ -41,9 +53,9 @@ class ToolCall(Open):
 
 class Message(Open):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Part] | None = None
+    content: str | Many[Part] | None = None
     name: str | None = None
-    tool_calls: list[ToolCall] | None = None
+    tool_calls: Many[ToolCall] | None = None
     tool_call_id: str | None = None
 
 
@@ -84,8 +96,8 @@ class ChatCompletion(Open):
     """The body of a request to /v1/chat/completions."""
 
     model: str
-    messages: list[Message] = Field(min_length=1)
-    tools: list[Tool] | None = None
+    messages: Many[Message] = Field(min_length=1)
+    tools: Many[Tool] | None = None
     tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
     parallel_tool_calls: bool | None = True
     response_format: ResponseFormat | None = None
@@ -95,7 +107,7 @@ class ChatCompletion(Open):
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
-    stop: str | list[str] | None = None
+    stop: str | Many[str] | None = None
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     max_tokens: int | None = None
@@ -108,8 +120,8 @@ class ChatCompletion(Open):
 class ChatMessage(Open):
     role: Literal["system", "user", "assistant", "tool"]
     content: str | None = ""
-    images: list[str] | None = None
-    tool_calls: list[ToolCall] | None = None
+    images: Many[str] | None = None
+    tool_calls: Many[ToolCall] | None = None
     tool_name: str | None = None
     tool_call_id: str | None = None
 
@@ -123,8 +135,8 @@ class Chat(Open):
     """The body of a request to /api/chat. `tool_choice` is azent's; Ollama itself has none."""
 
     model: str
-    messages: list[ChatMessage] = Field(min_length=1)
-    tools: list[ChatTool] | None = None
+    messages: Many[ChatMessage] = Field(min_length=1)
+    tools: Many[ChatTool] | None = None
     tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
     format: Literal["", "json"] | dict[str, Any] | None = None
     options: dict[str, Any] | None = None

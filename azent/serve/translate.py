@@ -7,11 +7,15 @@ are numbered anew, because clients use one id for several calls, or none at all.
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from anyio import NoEventLoopError, from_thread
 
 from azent import prompt
 from azent.errors import RequestRefused
@@ -28,6 +32,9 @@ from azent.tools import RESERVED
 
 MOST_ROUNDS = 1_000_000  # how often functions are called is for the client to say
 LONGEST_NAME = 256
+MOST_SCHEMA_PARTS = 5_000  # arrays and objects in the schemas of one request
+DEEPEST_SCHEMA = 64  # of them inside each other
+IMAGE_STARTS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
 NO_RESULT = "no result was given"
 
 
@@ -163,8 +170,11 @@ def specs_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Spec]:
 
     Raises RequestRefused or SchemaError for what cannot be offered.
     """
+    tools = list(tools)
+    check_schemas(tool.get("parameters") for tool in tools)
     specs: dict[str, Spec] = {}
     for tool in tools:
+        _stop_if_client_left()
         name = tool["name"]
         if name in specs or name in RESERVED or not _can_be_named(name):
             raise RequestRefused(f"no tool may be named {name!r}", _why_not(name, specs))
@@ -174,6 +184,32 @@ def specs_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Spec]:
             "parameters": foreign_parameters(name, tool.get("parameters")),
         }
     return specs
+
+
+def _stop_if_client_left() -> None:
+    """End work in a thread that nobody waits for any more; elsewhere this does nothing."""
+    with suppress(NoEventLoopError):
+        from_thread.check_cancelled()
+
+
+def check_schemas(schemas: Iterable[Any]) -> None:
+    """Refuse schemas that are together too large to be checked quickly, or one that is too deep.
+
+    Checking a schema takes a quarter of a millisecond for each of its parts. Raises RequestRefused.
+    """
+    waiting = [(schema, 1) for schema in schemas]
+    parts = 0
+    while waiting:
+        part, depth = waiting.pop()
+        if not isinstance(part, dict | list):
+            continue
+        parts += 1
+        if parts > MOST_SCHEMA_PARTS or depth > DEEPEST_SCHEMA:
+            most = f"{MOST_SCHEMA_PARTS:,} parts, {DEEPEST_SCHEMA} levels deep"
+            hint = "Offer fewer or simpler functions."
+            raise RequestRefused(f"the schemas have more than {most}", hint)
+        inner = part.values() if isinstance(part, dict) else part
+        waiting.extend((each, depth + 1) for each in inner)
 
 
 def _can_be_named(name: str) -> bool:
@@ -196,3 +232,19 @@ def arguments_of(given: Any) -> dict[str, Any]:
         except (ValueError, RecursionError):
             return {"arguments": given}
     return given if isinstance(given, dict) else {"arguments": given}
+
+
+def image_of(data: str) -> str:
+    """An image in base64, checked, without line breaks. Raises RequestRefused.
+
+    The client for Ollama takes a text that is a file's name for that file. So the bytes must begin
+    as those of an image do, which no name decodes to.
+    """
+    text = "".join(data.split())
+    try:
+        decoded = base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise RequestRefused("an image is not base64") from error
+    if not decoded.startswith(IMAGE_STARTS):
+        raise RequestRefused("an image is neither PNG, JPEG, GIF, WebP, BMP nor TIFF")
+    return text

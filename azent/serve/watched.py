@@ -6,11 +6,11 @@ and the work is cancelled when the client is gone: the model is stopped, the slo
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+from anyio import CancelScope, create_task_group
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from azent.errors import AzentError
@@ -24,22 +24,22 @@ class Watched:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        work = asyncio.ensure_future(self.app(scope, receive, send))
-        gone = asyncio.ensure_future(_hung_up(receive))
-        try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            cut = not work.done()
-            for task in (work, gone):
-                task.cancel()
-            await asyncio.gather(work, gone, return_exceptions=True)
-        if not cut:
-            work.result()
+        failure: Exception | None = None
+        async with create_task_group() as group:
+            group.start_soon(_cancel_at_disconnect, receive, group.cancel_scope)
+            try:
+                await self.app(scope, receive, send)
+            except Exception as error:  # kept, since the group would wrap it in another
+                failure = error
+            group.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
 
 
-async def _hung_up(receive: Receive) -> None:
+async def _cancel_at_disconnect(receive: Receive, work: CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    work.cancel()
 
 
 class Stream:

@@ -61,8 +61,8 @@ class RightModel:
             return json.dumps({"tools": self.calls})
         tools = schema["properties"]["tools"]
         allowed = [call for call in self.calls if self._is_allowed(call, tools.get("items", False))]
-        least = tools.get("minItems", 0)
-        written = allowed[: max(least, 1)] if self.hasty else allowed
+        least, most = tools.get("minItems", 0), tools.get("maxItems", len(allowed))
+        written = allowed[: max(least, 1)] if self.hasty else allowed[:most]
         return json.dumps({"tools": [*written, *(allowed[-1:] * (least - len(written)))]})
 
     def _is_allowed(self, call: WireCall, schema: Any) -> bool:

@@ -175,7 +175,7 @@ def _bfcl(case: Any, answers: list[Any]) -> RightCase | None:
 
 
 def _first_of_each(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The first value of each input, without the inputs that may be left out ("" stands for that)."""
+    """The first value of each input; one with "" among its values may be left out, and is."""
     return {
         name: _plain(options[0] if isinstance(options, list) and options else options)
         for name, options in values.items()

@@ -1,4 +1,4 @@
-"""The form that a mask in a description gives to a text, as a pattern that decoding is held to. Pure.
+"""The form that a mask in a description gives to a text, as a pattern for decoding. Pure.
 
 Descriptions in every language say "YYYY-MM-DD", "DD/MM/YYYY" or "HH:MM", and small models write
 "April 15" and "7 PM" all the same. Held to the mask, they write figures in its order. Where a

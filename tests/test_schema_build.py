@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from azent.messages import Problem
 from azent.schema import InvalidArguments, build, introspect
+from tests.naming import name_of
 
 
 class Corner(enum.Enum):
@@ -223,7 +224,7 @@ def need(x: int) -> int:
             Problem("invalid_argument", "see: 5 should be a valid string at $.names[1]"),
         ),
     ],
-    ids=lambda each: str(each)[:60],
+    ids=name_of,
 )
 def test_told(function: Callable[..., Any], tool_input: dict[str, Any], problem: Problem) -> None:
     with pytest.raises(InvalidArguments) as refusal:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 from azent.errors import SchemaError
 from azent.messages import Context
 from azent.schema import InvalidArguments, build, function_to_json, introspect
+from tests.naming import name_of
 
 if typing.TYPE_CHECKING:
     from somewhere import Hidden  # type: ignore[import-not-found]  # it is not there at run time
@@ -187,7 +188,7 @@ def doubled(x, y=2):  # type: ignore[no-untyped-def]  # the point of it
             "ABC",
         ),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_offered_and_called(
     function: Callable[..., Any],
@@ -549,7 +550,7 @@ def starred(*values: int) -> int:
 @pytest.mark.parametrize(
     "thing",
     [Office.open, str.upper, max, int, starred, vars(Office)["found"], 5, None, "greet", object()],
-    ids=str,
+    ids=name_of,
 )
 def test_refused_with_a_way_out(thing: Any) -> None:
     with pytest.raises(SchemaError) as refusal:

@@ -130,7 +130,7 @@ def test_text_that_stands_for_a_function(spec: dict[str, Any], text: str) -> Non
 
 # ---- what is offered -----------------------------------------------------------------------------
 
-RULES = {"relevance": True, "none_below": -1.0, "call_above": 1.0}
+RULES: dict[str, Any] = {"relevance": True, "none_below": -1.0, "call_above": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ class Broken:
         return WordEncoder().encode(texts, kind)
 
 
-CLEAR = {"relevance": True, "none_below": 0.0, "call_above": 0.0}
+CLEAR: dict[str, Any] = {"relevance": True, "none_below": 0.0, "call_above": 0.0}
 
 
 @pytest.mark.parametrize(("question", "made"), [(MEANT, ["weather"]), (NOT_MEANT, [])])

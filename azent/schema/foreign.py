@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from azent.errors import SchemaError
+from azent.schema.bounds import check_foreign
 
 
 def with_choices_in_items(schema: Any) -> Any:
@@ -38,12 +39,13 @@ def _is_misplaced(schema: Mapping[str, Any]) -> bool:
 def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
     """The JSON Schema of a function's parameters, looked through; without one, of no parameters.
 
-    Raises SchemaError for what is none, or none of an object.
+    Raises SchemaError for what is none, or none of an object, and for one that is too large.
     """
     import jsonschema
 
     if given is not None and not isinstance(given, dict):
         raise SchemaError(f"the parameters of {name!r} are no JSON Schema")
+    check_foreign(name, given or {})
     schema = {"type": "object", "properties": {}, **with_choices_in_items(given or {})}
     try:
         jsonschema.Draft202012Validator.check_schema(schema)

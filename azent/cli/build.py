@@ -119,10 +119,10 @@ def prompts_from(name: str | None, model: str) -> PromptSet:
 
 
 def name_if_here(prompt_set: PromptSet) -> None:
-    """Name a set that stands in ./prompts."""
-    folder = prompt_set.folder
-    if folder and folder.parent == Path("prompts") and not _is_own(folder):
-        say(f"using the prompt set in {folder}")
+    """Name a set that lies in the current folder or in ./prompts."""
+    from azent import prompt
+
+    say(*prompt.words_on(prompt_set))
 
 
 def tell_left_out(models: Iterable[str]) -> None:
@@ -132,17 +132,6 @@ def tell_left_out(models: Iterable[str]) -> None:
     said = dict.fromkeys(str(error) for model in models for error in prompt.left_out(model))
     for words in said:
         say(f"! left out, as it is broken: {words}")
-
-
-def _is_own(folder: Path) -> bool:
-    """Is a set one that azent brings, word by word, as in a checkout of azent?"""
-    from azent import settings
-
-    return _texts(folder) == _texts(settings.own_prompts() / folder.name)
-
-
-def _texts(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.glob("*.*") if file.is_file()}
 
 
 def functions_from(sources: list[str] | None, none: bool) -> list[Any]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from azent import files
 from azent.errors import PromptError
 from azent.wording import reason_of
 
@@ -32,7 +33,7 @@ class Text:
 def read_text(file: Path) -> Text:
     """The text in a file. Raises PromptError where it is missing or cannot be read."""
     try:
-        body = file.read_text("utf-8-sig")
+        body = files.read_text(file)
     except FileNotFoundError as error:
         raise PromptError(f"{file} is missing") from error
     except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,9 +17,9 @@ import pytest
 import azent
 from azent import config
 from azent.models import fetch
+from tests.attacks.running import ROOT, command, python
 from tests.test_fetch import CONTENT, FILE, PIECE, write_wheel
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 MARK = "import pathlib; pathlib.Path({!r}).touch()\n"
 NAMES = [
     *("pip", "azent", "sitecustomize", "usercustomize", "json", "logging", "tempfile", "typing"),
@@ -42,20 +41,8 @@ def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             (place / file).write_text(MARK.format(str(mark)))
     monkeypatch.chdir(folder)
     monkeypatch.setenv("AZENT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     yield mark
     assert not mark.exists()
-
-
-def python(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, **more},
-        check=False,
-    )
 
 
 def test_pip_is_the_installed_one(
@@ -93,7 +80,7 @@ def test_an_isolated_call_imports_nothing_from_it(mark: Path) -> None:
 def test_a_command_imports_nothing_from_it(mark: Path, arguments: list[str]) -> None:
     for name in ("azent", "typing"):  # these Python itself takes, for -m azent
         shutil.rmtree(name)
-    run = python("-m", "azent", *arguments)
+    run = command(*arguments)
     assert "Traceback" not in run.stderr
 
 
@@ -132,7 +119,7 @@ def test_a_users_own_modules_are_still_found(
     (tmp_path / "package" / "mine.py").write_text(SCRIPT)
     (tmp_path / "helpers.py").write_text("def twice(n):\n    return 2 * n\n")
     monkeypatch.chdir(tmp_path)
-    run = python(*arguments, PYTHONPATH=str(ROOT))
+    run = python(*arguments)
     assert (run.stdout, run.stderr) == ("12\n", "")
 
 

@@ -75,7 +75,9 @@ def test_a_mirror_with_another_file_gives_nothing(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in folders are POSIX's")
-@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize(
+    "make", [lambda path: os.mkfifo(path), lambda path: path.symlink_to("/dev/zero")]
+)
 def test_a_mirror_that_is_no_file_is_refused(
     cache: Path, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:

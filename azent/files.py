@@ -11,27 +11,35 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 LARGEST_TEXT = 1_000_000  # bytes in a file of settings or of a prompt
-LONGEST_LINE = 1 << 26  # bytes in a line of a file of many records
+LONGEST_LINE = 1 << 24  # bytes in a line of a file of many records
 MOST_DOTS = 1_000  # in a line of TOML: a key takes quadratic time in the number of its dots
 
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading. Raises OSError for a pipe, a device or a folder."""
     file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115  # the caller closes it
-    try:
-        check_regular(file)
-    except OSError:
-        file.close()
-        raise
+    _check_regular(file)
     return file
 
 
-def check_regular(file: IO[Any]) -> None:
-    """Raise OSError where an open file is a pipe or a device."""
+def open_stream(path: Path) -> BinaryIO:
+    """Open a regular file or a pipe for reading. Raises OSError for a device or a folder.
+
+    A pipe is waited for: who names one means it.
+    """
+    file = open(path, "rb")  # noqa: SIM115  # the caller closes it
+    if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        _check_regular(file)
+    return file
+
+
+def _check_regular(file: BinaryIO) -> None:
+    """Close a file that is a pipe or a device, and raise OSError."""
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
         raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(file.name))
 
 
@@ -44,13 +52,14 @@ def read_text(path: Path) -> str:
     return body.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def lines_of(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file. Raises ValueError for one that is longer than any record."""
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file. Raises OSError for one that is longer than any record."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise ValueError(f"line {number} is longer than {LONGEST_LINE:,} bytes")
+            said = f"line {number} is longer than {LONGEST_LINE:,} bytes"
+            raise OSError(errno.EFBIG, said, str(file.name))
         yield line
 
 

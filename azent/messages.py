@@ -345,7 +345,7 @@ def to_json(message: Message) -> dict[str, Any]:
 
 
 def from_json(data: Any) -> Message:
-    """The message that `to_json` made into `data`; KeyError, TypeError or ValueError on anything else."""
+    """The message that `to_json` made; KeyError, TypeError or ValueError on anything else."""
     fields = {name: value for name, value in _object(data).items() if name != "kind"}
     message: Message = read_as(_KINDS[str(data["kind"])], fields)
     return message

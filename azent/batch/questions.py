@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent.errors import UsageError
+from azent.files import lines_of, open_stream
 from azent.wording import reason_of
 
 Id: TypeAlias = str | int
@@ -37,8 +38,8 @@ class BadLine:
 def read_questions(path: Path) -> Iterator[Item | BadLine]:
     """The questions in a file, line by line. Raises UsageError where it cannot be read."""
     try:
-        with path.open("rb") as file:
-            yield from questions_in(file)
+        with open_stream(path) as file:
+            yield from questions_in(lines_of(file))
     except OSError as error:
         hint = 'Name a file of lines such as {"id": "1", "question": "What is 2 + 3?"}.'
         said = f"the questions in {path} cannot be read: {reason_of(error)}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -73,8 +74,7 @@ def run_batch(
     Raises UsageError for files that cannot be used, and ModelError's kinds where no server is left.
     """
     questions, answers = place("questions", questions), place("answers", answers)
-    if questions.resolve() == answers.resolve():
-        raise UsageError("questions and answers are the same file", "Name another for the answers.")
+    _check_apart(questions, answers)
     patience, tries = seconds("patience", patience), whole("tries", tries, 1)
     called("watch", watch, "from a Progress and what was said to nothing")
     asker(approve)  # what cannot be asked is told now, not at the first call
@@ -91,6 +91,14 @@ def run_batch(
                 progress.seconds = time.monotonic() - began
                 watch(progress, outcome)
     return progress
+
+
+def _check_apart(questions: Path, answers: Path) -> None:
+    """Raise UsageError where both are one file, by whatever links."""
+    with suppress(OSError):  # one of them is not there, so they are two
+        if os.path.samefile(questions, answers):
+            said = "questions and answers are the same file"
+            raise UsageError(said, "Name another for the answers.")
 
 
 def _lanes(

@@ -14,6 +14,7 @@ from azent.batch.work import Said
 from azent.cli.polite import say
 from azent.cli.streams import prints_shown
 from azent.cli.visible import visible
+from azent.files import lines_of, open_regular
 from azent.wording import counted
 
 LIVE_SECONDS = 0.2  # between two states of the line on a terminal
@@ -86,10 +87,13 @@ def bad_line(bad: BadLine) -> str:
 
 
 def count_lines(path: Path) -> int:
-    """The lines of a file that are not empty; 0 where it cannot be read, which is told later."""
+    """The lines of a file that are not empty; 0 for a pipe, which can only be read once.
+
+    It is 0 too where the file cannot be read, which is told later.
+    """
     try:
-        with path.open("rb") as file:
-            return sum(1 for line in file if line.strip())
+        with open_regular(path) as file:
+            return sum(1 for line in lines_of(file) if line.strip())
     except OSError:
         return 0
 

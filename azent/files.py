@@ -49,6 +49,16 @@ def read_text(path: Path) -> str:
         body = file.read(LARGEST_TEXT + 1)
     if len(body) > LARGEST_TEXT:
         raise OSError(errno.EFBIG, f"it is larger than {LARGEST_TEXT:,} bytes", str(path))
+    return _text_in(body)
+
+
+def read_stream(path: Path) -> str:
+    """The text of a regular file or a pipe in UTF-8, of any size. Raises OSError."""
+    with open_stream(path) as file:
+        return _text_in(file.read())
+
+
+def _text_in(body: bytes) -> str:
     return body.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -24,7 +24,7 @@ from azent.batch.questions import Id, is_id
 from azent.errors import UsageError
 from azent.files import LONGEST_LINE, lines_of, open_regular
 from azent.store.database import locked
-from azent.wording import reason_of
+from azent.wording import reason_of, safe_json
 
 HINT = "Name a file that azent batch has written, or a new one."
 
@@ -125,8 +125,7 @@ class Answers:
 
 
 def _line(id: Id, record: Mapping[str, Any]) -> bytes:
-    text = json.dumps({"id": id, **record}, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace") + b"\n"  # half a character as JSON has it
+    return safe_json(json.dumps({"id": id, **record}, ensure_ascii=False)).encode() + b"\n"
 
 
 def _is_own_file(path: Path) -> bool:

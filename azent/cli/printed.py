@@ -8,6 +8,7 @@ from typing import Any
 
 from azent.cli.streams import answers
 from azent.cli.visible import visible
+from azent.wording import safe_json
 
 
 def print_text(text: str) -> None:
@@ -21,8 +22,8 @@ def print_json(value: Any, indent: int | None = None) -> None:
 
 
 def json_text(value: Any, encoding: str | None, indent: int | None = None) -> str:
-    """A value as JSON; escapes stand for characters that the encoding does not have."""
-    text = json.dumps(value, ensure_ascii=False, default=_plain, indent=indent)
+    """A value as JSON; escapes stand for what a terminal obeys, or the encoding does not have."""
+    text = safe_json(json.dumps(value, ensure_ascii=False, default=_plain, indent=indent))
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
+from azent.wording import is_harmless
 
-INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-HARMLESS = {"\n", "\t", "\u200d", "\ufe0f"}  # the last two join and colour emoji
 PLAIN = {"→": "->", "←": "<-", "✓": "ok", "✗": "x", "›": ">", "·": "-"}
 
 
@@ -26,7 +24,7 @@ def encodable(mark: str, encoding: str | None) -> str:
 
 
 def _seen(character: str) -> str:
-    if character in HARMLESS or unicodedata.category(character) not in INVISIBLE:
+    if is_harmless(character):
         return character
     code = ord(character)
     return chr(0x2400 + code) if code < 0x20 else f"\\u{code:04x}"

@@ -24,6 +24,7 @@ from azent.arguments import one_of, place, whole
 from azent.errors import CasesError
 from azent.evaluate.cases import Case, stamp
 from azent.evaluate.parts import PARTS, Part, sampled
+from azent.files import read_stream
 from azent.messages import Call
 from azent.wording import counted, reason_of
 
@@ -83,7 +84,7 @@ def _part(index: int) -> Part:
 def _rows(file: Path, parts: Sequence[str]) -> Iterable[dict[str, Any]]:
     """The objects in a file, each with an id and with lists under the names of these parts."""
     try:
-        lines = file.read_text("utf-8-sig").split("\n")
+        lines = read_stream(file).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise CasesError(f"{file} cannot be read: {reason_of(error)}") from error
     for number, line in enumerate(lines, start=1):

@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 
 from azent.arguments import place
 from azent.errors import AzentError, CasesError
+from azent.files import read_stream
 from azent.messages import Call
 from azent.tools import as_tool, specs_of
 from azent.wording import counted, reason_of
@@ -74,7 +75,7 @@ def read_cases(file: str | Path, functions: Iterable[object] = ()) -> list[Case]
     """The cases in a file. Raises CasesError that names the first line that cannot be used."""
     file = place("file", file)
     try:
-        lines = file.read_text("utf-8-sig").split("\n")
+        lines = read_stream(file).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise CasesError(f"{file} cannot be read: {reason_of(error)}") from error
     known = {as_tool(function).name: function for function in functions}

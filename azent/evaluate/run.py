@@ -21,8 +21,9 @@ from azent.errors import CasesError
 from azent.evaluate.arms import Arm, Key, Outcome, key_of, try_case
 from azent.evaluate.cases import Case
 from azent.execute.threads import DaemonThreads
+from azent.files import open_regular, read_stream
 from azent.messages import Usage
-from azent.wording import reason_of
+from azent.wording import reason_of, safe_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +98,24 @@ def read_outcomes(file: str | Path) -> list[Outcome]:
     if not file.exists():
         return []
     with _usable(file):
-        lines = file.read_text("utf-8").split("\n")
+        lines = read_stream(file).split("\n")
     numbered = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
     outcomes = [_outcome(line, f"{file}:{number}") for number, line in numbered]
     return list({outcome.key: outcome for outcome in outcomes}.values())
 
 
 def _append(file: Path, outcome: Outcome) -> None:
-    line = json.dumps(asdict(outcome), ensure_ascii=False) + "\n"
+    line = safe_json(json.dumps(asdict(outcome), ensure_ascii=False)) + "\n"
     with _usable(file), file.open("ab") as lines:
-        lines.write(line.encode("utf-8", "backslashreplace"))  # half a character as JSON has it
+        lines.write(line.encode())
 
 
 def _make_ready(file: Path) -> None:
     """See that the file can be written to, and cut off half a line that a killed run left there."""
     with _usable(file):
         file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            open_regular(file).close()  # a device has no end, and a pipe no lines to go on from
         with file.open("ab+") as lines:
             lines.seek(0)
             lines.truncate(lines.read().rfind(b"\n") + 1)

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-LARGEST_TEXT = 1_000_000  # bytes in a file of settings or of a prompt
+LARGEST_TEXT = 1_000_000  # bytes in a text of a prompt
+LARGEST_TOML = 100_000  # characters in a file of settings
 LONGEST_LINE = 1 << 24  # bytes in a line of a file of many records
 MOST_DOTS = 1_000  # in a line of TOML: a key takes quadratic time in the number of its dots
 
@@ -74,9 +75,11 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The values in a TOML document. Raises ValueError, also where it is nested too deeply."""
+    """The values in a TOML document. Raises ValueError, also where it is too large or too deep."""
     import tomllib
 
+    if len(text) > LARGEST_TOML:
+        raise ValueError(f"it is larger than {LARGEST_TOML:,} characters")
     if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
         raise ValueError(f"a line has more than {MOST_DOTS:,} dots")
     try:

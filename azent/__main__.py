@@ -2,9 +2,11 @@
 
 import os
 import sys
+from contextlib import suppress
 
-if sys.path[:1] == [os.getcwd()]:
-    del sys.path[0]  # anyone may have put modules into the current folder
+with suppress(FileNotFoundError):  # the current folder was deleted
+    if sys.path[:1] == [os.getcwd()]:
+        del sys.path[0]  # anyone may have put modules there
 
 from azent.cli import main
 

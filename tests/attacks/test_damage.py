@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -18,7 +20,8 @@ from azent.errors import AzentError, SessionError, UsageError
 from azent.messages import Call, Log, Note, Problem, Question, Reply, Result, Usage, to_json
 from azent.models.cached import Cached
 from azent.store import Store
-from tests.attacks.running import command
+from azent.store.database import in_words, locked
+from tests.attacks.running import command, python
 from tests.test_messages import values
 
 CALL = Call("add", {"a": 1, "b": 2}, id="1")
@@ -188,17 +191,55 @@ def test_a_damaged_reply_is_told(tmp_path: Path, kept: Any) -> None:
 # ---- no room -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def no_room() -> Iterator[None]:
-    """No file can grow any more; for SQLite, as for other programs, the disk is full."""
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+NO_ROOM = """
+import resource, sys
+from pathlib import Path
+from azent.batch.answers import Answers
+from azent.store import Store
+store = Store(sys.argv[1])
+with store.hold("a"):
+    pass
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, -1))  # no file can grow: the disk is full
+try:
+    {act}
+except Exception as error:
+    print(type(error).__name__, error)
+"""
 
 
-def test_a_full_disk_is_no_other_run(store: Store, no_room: None) -> None:
-    with pytest.raises(SessionError) as caught, store.hold("a") as held:
-        held.keep((*held.log, Question("And?")))
-    assert "another run" not in str(caught.value)
+@pytest.mark.skipif(sys.platform == "win32", reason="limits files as POSIX does")
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        ("store.hold('a').__enter__()", "SessionError"),
+        ("store.hold('b').__enter__()", "SessionError"),
+        ("store.branch('a', 'b')", "SessionError"),
+        ("store.delete('a')", "SessionError"),
+        ("Answers(Path(sys.argv[1] + '.jsonl')).__enter__()", "UsageError"),
+    ],
+)
+def test_a_full_disk_is_no_other_run(tmp_path: Path, act: str, words: str) -> None:
+    run = python("-c", NO_ROOM.format(act=act), str(tmp_path / "sessions.db"))
+    assert run.stdout.startswith(words), run.stderr
+    assert "another run" not in run.stdout
+
+
+def test_a_lock_that_another_holds_is_another_run(tmp_path: Path) -> None:
+    lock = locked(tmp_path / "lock")
+    assert lock is not None
+    with closing(lock):
+        assert locked(tmp_path / "lock") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "Make room"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "Make room"),
+        (OSError(errno.EACCES, "Permission denied"), "Name another file"),
+    ],
+)
+def test_the_way_out_fits_the_trouble(error: OSError, words: str) -> None:
+    with pytest.raises(SessionError) as caught, in_words(Path("sessions.db")):
+        raise error
+    assert words in caught.value.hint

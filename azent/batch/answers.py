@@ -27,6 +27,7 @@ from azent.store.database import locked
 from azent.wording import reason_of, safe_json
 
 HINT = "Name a file that azent batch has written, or a new one."
+NO_FILE = "Name a plain file, in a folder that has room and can be written to."
 
 
 class Answers:
@@ -50,7 +51,7 @@ class Answers:
                 self._file = opened.enter_context(self._real.open("ab", buffering=0))
             except (OSError, sqlite3.Error) as error:
                 said = f"{self.path} cannot be written: {reason_of(error)}"
-                raise UsageError(said, HINT) from error
+                raise UsageError(said, NO_FILE) from error
             self._opened = opened.pop_all()
         return self
 
@@ -94,6 +95,7 @@ class Answers:
     def _heal(self) -> None:
         """Read the ids that are done, and take out the lines that are not."""
         if not self._real.exists():
+            self._saved.unlink(missing_ok=True)  # it is of a file that is gone
             return
         if _is_own_file(self._saved):
             self._write_back()  # what a run that was killed could not do

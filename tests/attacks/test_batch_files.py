@@ -113,6 +113,14 @@ def test_a_kill_while_lines_are_taken_out_loses_none(tmp_path: Path, place: int)
     assert sorted(os.listdir(tmp_path)) == ["answers", "questions"]
 
 
+def test_lines_that_were_saved_of_a_file_that_is_gone_do_not_come_back(tmp_path: Path) -> None:
+    (tmp_path / "answers.saved").write_bytes(lines([{"id": 1, "answer": "old"}]))
+    for _ in range(2):
+        ask(tmp_path / "answers")
+    assert b"old" not in (tmp_path / "answers").read_bytes()
+    assert len((tmp_path / "answers").read_bytes().splitlines()) == 30
+
+
 # ---- what others may have put there --------------------------------------------------------------
 
 

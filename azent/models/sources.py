@@ -104,12 +104,19 @@ def _download(url: str, file: File, part: Path, progress: Progress) -> str:
         with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=20) as answer:
             answer.raise_for_status()
             _expect_rest(answer, file, start)
-            if answer.status_code != httpx.codes.PARTIAL_CONTENT:
-                part.unlink(missing_ok=True)  # the server sends all of it again
-            _append(answer.iter_bytes(), part, file.size, progress)
+            is_rest = answer.status_code == httpx.codes.PARTIAL_CONTENT
+            blocks = _without_first(0 if is_rest else start, answer.iter_bytes())
+            _append(blocks, part, file.size, progress)
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # ValueError: odd proxies
         return str(error) or type(error).__name__
     return "the download ended early"
+
+
+def _without_first(count: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes after the first ones, which are there already."""
+    for block in blocks:
+        yield block[count:]
+        count = max(count - len(block), 0)
 
 
 def _expect_rest(answer: httpx.Response, file: File, start: int) -> None:
@@ -117,7 +124,7 @@ def _expect_rest(answer: httpx.Response, file: File, start: int) -> None:
 
     A login page or an error page must not become a piece of the file, nor take its place.
     """
-    if answer.status_code == 206:
+    if answer.status_code == 206:  # Partial Content
         said, due = answer.headers.get("Content-Range", ""), rf"bytes {start}-\d+/{file.size}"
     else:
         said, due = answer.headers.get("Content-Length", ""), str(file.size)

@@ -136,6 +136,9 @@ FILES: dict[str, Callable[[Path], object]] = {
     "lists 100,000 deep": lambda path: path.write_text("a = " + "[" * 100_000),
     "tables 100,000 deep": lambda path: path.write_text("a = " + "{a = " * 100_000),
     "a key of 100,000 dots": lambda path: path.write_text("a." * 100_000 + "a = 1"),
+    "a key of many dots and odd line ends": lambda path: path.write_text(
+        ".".join(['"\u2028"', *["a"] * 900] * 50) + " = 1", "utf-8"
+    ),
     "a table of 100,000 dots": lambda path: path.write_text("[" + "a." * 100_000 + "a]"),
     "a number of 100,000 digits": lambda path: path.write_text("a = " + "9" * 100_000),
 }

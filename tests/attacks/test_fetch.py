@@ -63,6 +63,14 @@ def test_a_page_takes_no_place_of_the_file(
     assert fetch.fetched(FILE).read_bytes() == CONTENT
 
 
+def test_a_server_that_begins_again_and_breaks_off_costs_nothing(cache: Path) -> None:
+    part = begin(cache, CONTENT[:3_000])
+    broken = page(CONTENT[:1_000], {"Content-Length": str(len(CONTENT))})
+    with serving(broken) as url, pytest.raises(ModelError, match="could not be fetched"):
+        fetch.fetched(replace(FILE, url=f"{url}/tiny.gguf", packages=("azent-none==1",) * 3))
+    assert part.read_bytes() == CONTENT[:3_000]
+
+
 @pytest.mark.parametrize("there", [b"", CONTENT[:-1], CONTENT + b"x"], ids=["no", "less", "more"])
 def test_a_mirror_with_another_file_gives_nothing(
     cache: Path, tmp_path: Path, there: bytes

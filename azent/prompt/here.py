@@ -13,6 +13,7 @@ from azent.prompt.value import PromptSet
 HERE = {Path(), Path("prompts")}  # where a set is found that was named by its name alone
 
 _logger = logging.getLogger("azent")
+_logger.addHandler(logging.NullHandler())  # who wants to see warnings has handlers of their own
 
 
 def folder_here(prompt_set: PromptSet) -> Path | None:

@@ -2,7 +2,8 @@
 
 All are frozen and do nothing. A conversation (`Log`) is a tuple of messages: `Question`, `Ranking`,
 `Reply`, `Result`, `Correction`, `Note`. Whoever holds a log holds the whole state of its
-conversation, so undo is a slice, a branch is a copy of the name, and a store keeps one JSON object per message.
+conversation, so undo is a slice, a branch is a copy of the name, and a store keeps one JSON object
+per message.
 
 What a model streams is a run of `Delta`s closed by one `End`; what a person watches is a run of
 events closed by the `Answer`.

@@ -33,6 +33,10 @@ Move: TypeAlias = Literal["decide", "more", "answer", "single", "gate", "choose"
 NARROWING = ("gate", "choose", "list")  # the moves that only narrow a decision down
 Spec: TypeAlias = Mapping[str, Any]  # {"name", "description", "parameters": a JSON Schema, ...}
 Specs: TypeAlias = Mapping[str, Spec]  # by name, in the order in which they are offered
+
+# A keyword in schemas that calls are judged by, never in those that a model is shown: where else
+# the value of an argument may stand, by the name that is shown ({"name": [["login"]]}).
+ALIASES = "azent:aliases"
 ChatMessage: TypeAlias = dict[str, Any]  # {"role", "content"}, as chat servers take it
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from azent.log import folded, question_of, replies_of, turn_of, turns, without_last_reply
+from azent.markers import escape_markers
 from azent.messages import (
     Call,
     ChatMessage,
@@ -240,7 +241,7 @@ def _told(call: Call, results: dict[str, Result]) -> str:
     else:
         outcome = {"error": result.text}
     told = {"tool": call.tool, "tool_input": call.tool_input, **outcome}
-    return _disarmed(json.dumps(told, ensure_ascii=False))
+    return escape_markers(json.dumps(told, ensure_ascii=False))
 
 
 def _value(text: str) -> Any:
@@ -250,30 +251,6 @@ def _value(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return value if json.dumps(value, ensure_ascii=False) == text else text
-
-
-MARKERS = {
-    "<|": "\\u003c|",
-    "|>": "|\\u003e",
-    "[INST]": "\\u005bINST]",
-    "[/INST]": "\\u005b/INST]",
-    "[TOOL_CALLS]": "\\u005bTOOL_CALLS]",
-    "<start_of_turn>": "\\u003cstart_of_turn>",
-    "<end_of_turn>": "\\u003cend_of_turn>",
-    "<tool_call>": "\\u003ctool_call>",
-    "<think>": "\\u003cthink>",
-    "</think>": "\\u003c/think>",
-    "<s>": "\\u003cs>",
-    "</s>": "\\u003c/s>",
-    "<<SYS>>": "\\u003c<SYS>>",
-}
-
-
-def _disarmed(line: str) -> str:
-    """JSON with the openers of chat markers escaped, as JSON allows: it means the same."""
-    for marker, escaped in MARKERS.items():
-        line = line.replace(marker, escaped)
-    return line
 
 
 def _merged(chat: Iterable[ChatMessage]) -> list[ChatMessage]:

@@ -18,6 +18,7 @@ import json
 import math
 import pathlib
 import re
+import textwrap
 import types
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
@@ -28,6 +29,9 @@ _MOST = 1_000_000  # characters that are written at most, whatever the limit is
 _DEEPEST = 40
 _MOST_SORTED = 10_000
 _MOST_BITS = 10_000
+_MOST_CAUSES = 5  # of an exception: what it holds, and its notes
+_LONGEST_CAUSE = 1_000
+_DEEPEST_GROUP = 5
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TEXTS = (datetime.timedelta, uuid.UUID, pathlib.PurePath, fractions.Fraction, complex)
 _BYTES = (bytes, bytearray, memoryview)
@@ -252,8 +256,46 @@ def _described(value: Any) -> str:
     return _ADDRESS.sub("", str(value))
 
 
-def _told(error: BaseException) -> str:
+# ---- exceptions ----------------------------------------------------------------------------------
+
+
+def _told(error: BaseException, depth: int = 0) -> str:
+    """The type and message of an exception, and what else it says of the cause."""
     try:
-        return ": ".join(filter(None, (type(error).__name__, str(error))))
+        head = ": ".join(filter(None, (type(error).__name__, _message(error))))
+        return "\n".join([head, *_causes(error, depth)])
     except Exception:
         return type(error).__name__
+
+
+def _message(error: BaseException) -> str:
+    """The message; that of a group without Python's own count of what is in it."""
+    return str(error.message if isinstance(error, BaseExceptionGroup) else error)
+
+
+def _causes(error: BaseException, depth: int) -> Iterator[str]:
+    """What a group of exceptions holds, what a command wrote before it failed, and the notes."""
+    if isinstance(error, BaseExceptionGroup):
+        yield from _held(error.exceptions, depth)
+    yield from _written_by_command(error)
+    notes = getattr(error, "__notes__", None) or ()
+    for note in list(notes)[:_MOST_CAUSES]:
+        yield _cut(str(note), _LONGEST_CAUSE)
+
+
+def _held(errors: Sequence[BaseException], depth: int) -> Iterator[str]:
+    shown = errors[:_MOST_CAUSES] if depth < _DEEPEST_GROUP else ()
+    for each in shown:
+        yield textwrap.indent(f"- {_cut(_told(each, depth + 1), _LONGEST_CAUSE)}", "  ")
+    if more := len(errors) - len(shown):
+        yield f"  - and {more} more"
+
+
+def _written_by_command(error: BaseException) -> Iterator[str]:
+    """What a command wrote to standard error, as `subprocess` keeps it, or else to its output."""
+    for name in ("stderr", "output") if hasattr(error, "stderr") else ():
+        said = getattr(error, name, None)
+        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+        if isinstance(text, str) and text.strip():
+            yield f"{name}: {_cut(text.strip(), _LONGEST_CAUSE)}"
+            return

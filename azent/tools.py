@@ -163,7 +163,7 @@ def spec_of(thing: object) -> Spec:
     if not isinstance(thing, Mapping):
         return as_tool(thing).spec
     from azent.schema.bounds import check_foreign
-    from azent.schema.foreign import with_choices_in_items
+    from azent.schema.foreign import object_schema
 
     inner = thing.get("function", thing)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
@@ -174,7 +174,7 @@ def spec_of(thing: object) -> Spec:
         hint = 'Give a JSON Schema: {"type": "object", "properties": {...}}.'
         raise SchemaError(f"the parameters of {inner['name']!r} are no JSON Schema", hint)
     check_foreign(inner["name"], parameters)
-    return {"description": "", **inner, "parameters": with_choices_in_items(parameters)}
+    return {"description": "", **inner, "parameters": object_schema(parameters)}
 
 
 def are_trusted(things: Iterable[object]) -> bool:

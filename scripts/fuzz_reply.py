@@ -8,8 +8,8 @@ a file alone is tried again.
 
 A text breaks the reader when reading raises or takes seconds, when reading it in pieces gives
 another reply, or when a call of a tool that was not offered is legal; with `--words` also when the
-words shown on the way are not those of the reply. What is found belongs into tests/test_reading.py
-or tests/test_reader.py, as a case for its whole kind.
+words or the reasoning shown on the way are not those of the reply. What is found belongs into
+tests/test_reading.py or tests/test_reader.py, as a case for its whole kind.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
     """Fuzz for as long as the command line says; ends with an error where something was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--words", action="store_true", help="compare the words shown, too")
+    parser.add_argument("--words", action="store_true", help="compare what was shown, too")
     parser.add_argument("corpus", nargs="*", help="folders with texts to begin from, or one file")
     options = parser.parse_args()
     if not _has_wheel():
@@ -114,14 +114,17 @@ def _fuzz(options: argparse.Namespace, scratch: Path) -> None:
         assert all(call.tool in offered for call in reply.calls if call.problem is None)
         read_words(text, done_reason=reason)
         reader = Reader(offered)
-        shown = ""
+        shown = thought = ""
         for piece in _pieces(text, rng):
             assert reader.feed(piece) == []
             shown += reader.words()
+            thought += reader.thoughts()
         assert reader.close(reason) == reply
         shown += reader.words()
-        if options.words:
-            assert shown.strip() == reply.text or LATE_END.search(text)
+        thought += reader.thoughts()
+        if options.words and not LATE_END.search(text):
+            assert shown.strip() == reply.text
+            assert thought.strip() == reply.thinking
 
     atheris.Setup([sys.argv[0], *_arguments(options, scratch)], try_one)
     atheris.Fuzz()

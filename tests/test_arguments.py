@@ -131,7 +131,7 @@ def test_a_result_made_by_hand_is_read_as_text(said: Any, shown: str) -> None:
     assert [result.text for result in answer.results] == [shown]
 
 
-@pytest.mark.parametrize("properties", [["a"], None, {"a": {"enum": None}}, {"a": {"anyOf": 5}}])
+@pytest.mark.parametrize("properties", [["a"], 5, {"a": {"anyOf": 5}}])
 def test_what_is_no_schema_cannot_be_shown_to_a_model(properties: Any) -> None:
     tools = [{"name": "f", "parameters": {"type": "object", "properties": properties}}]
     with pytest.raises(azent.SchemaError, match="schema of 'f' is no JSON Schema"):

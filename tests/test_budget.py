@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import azent
 from azent import prompt
 from azent.budget import correction, estimate, shrink
-from azent.cli.pace import Overheard, Pace
 from azent.messages import (
     Answer,
     Call,
@@ -33,6 +32,7 @@ from azent.messages import (
 from azent.models import context_of
 from azent.models.cached import Cached, Recorded
 from azent.models.fallback import Fallback
+from azent.models.observed import Observed
 from azent.request import Terms, messages_for
 from azent.shrunk import shortened, turns_left_out
 from azent.step import Ask, next_step
@@ -352,7 +352,7 @@ class Small(azent.Scripted):
         (lambda model, folder: Fallback([model]), 1024),
         (lambda model, folder: Fallback([model, azent.Scripted(num_ctx=512)]), 512),
         (lambda model, folder: Weighed(model, "digest"), 1024),
-        (lambda model, folder: Overheard(model, Pace()), 1024),
+        (lambda model, folder: Observed(model), 1024),
     ],
 )
 def test_whatever_is_put_around_a_model_tells_its_context(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import azent
 from azent.cli import app
-from azent.cli.conversation import Conversation
+from azent.cli.sessions import Conversation
 from azent.log import turns
 from azent.store import Store
 from tests.scripted_ollama import Fail, Item, Say, ScriptedOllama
@@ -230,6 +230,7 @@ def test_ctrl_c_stops_the_reply_and_not_the_program() -> None:
         assert server.saw_disconnect()
         terminal.type("And now?\r")
         terminal.wait_for("Quick.")
+        terminal.wait_for("›")
         terminal.type("\x04")
         assert terminal.end() == 0
         assert "Tell me much" not in server.requests[-1].text
@@ -281,5 +282,6 @@ def test_consent_is_asked_for(said: str, seen: str) -> None:
         terminal.wait_for("wipe: ")
         terminal.wait_for("Done.")
         assert seen in server.requests[-1].text
+        terminal.wait_for("›")  # keys that are typed before it reads them are lost
         terminal.type("\x04")
         assert terminal.end() == 0

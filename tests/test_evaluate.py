@@ -352,7 +352,7 @@ def test_the_command_fails_where_too_little_is_right(
         (["good.jsonl", "-p", "nonsense"], 8, "no prompt set 'nonsense'"),
         (["good.jsonl", "--part", "half"], 2, "--part is 'half'"),
         ([], 2, "there are no cases"),
-        (["-o", "none.jsonl"], 2, "has no outcomes"),
+        (["-o", "none.jsonl"], 2, "is not there"),
         (["good.jsonl", "-o", "."], 12, ". cannot be used"),
     ],
 )

@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 import azent
+from azent.messages import Call
 from azent.models import Scripted
-from azent.schema.foreign import foreign_parameters, with_choices_in_items
+from azent.schema.drafts import modern
+from azent.schema.foreign import foreign_parameters
 from azent.tools import spec_of
+from azent.validate import checked
 
 METRICS = {"type": "array", "items": {"type": "string"}, "enum": ["buzz", "trust"]}
 MENDED = {"type": "array", "items": {"type": "string", "enum": ["buzz", "trust"]}}
+STRING, INTEGER, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
+REF = {"$ref": "#/$defs/a"}
 
 
 def of(**properties: Any) -> dict[str, Any]:
@@ -21,31 +26,183 @@ def of(**properties: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "mended"),
+    ("given", "modern_form"),
     [
+        # choices of a list
         (METRICS, MENDED),
         ({"type": "array", "enum": ["a"]}, {"type": "array", "items": {"enum": ["a"]}}),
         (of(deep=of(list=METRICS)), of(deep=of(list=MENDED))),
-        ({"anyOf": [METRICS, {"type": "null"}]}, {"anyOf": [MENDED, {"type": "null"}]}),
+        ({"anyOf": [METRICS, NULL]}, {"anyOf": [MENDED, NULL]}),
+        ({"enum": []}, {}),
+        # bounds that draft 4 excludes
+        ({"minimum": 0, "exclusiveMinimum": True}, {"exclusiveMinimum": 0}),
+        ({"maximum": 9, "exclusiveMaximum": True}, {"exclusiveMaximum": 9}),
+        ({"minimum": 0, "exclusiveMinimum": False}, {"minimum": 0}),
+        ({"exclusiveMaximum": True}, {}),
+        (
+            of(a={"items": {"minimum": 1, "exclusiveMinimum": True}}),
+            of(a={"items": {"exclusiveMinimum": 1}}),
+        ),
+        ({"minLength": "3", "maxItems": 4}, {"minLength": 3, "maxItems": 4}),
+        # what is required
+        ({"properties": {"a": STRING}, "required": None}, {"properties": {"a": STRING}}),
+        (
+            {"properties": {"a": STRING}, "required": "a"},
+            {"properties": {"a": STRING}, "required": ["a"]},
+        ),
+        (
+            {"properties": {"a": {**STRING, "required": True}}},
+            {"properties": {"a": STRING}, "required": ["a"]},
+        ),
+        ({"properties": {"a": {**STRING, "required": False}}}, {"properties": {"a": STRING}}),
+        ({"required": {}}, {}),
+        ({"required": ["a", "a"]}, {"required": ["a"]}),
+        (
+            {"properties": {"a": INTEGER}, "required": ["b"]},
+            {"properties": {"a": INTEGER, "b": {}}, "required": ["b"]},
+        ),
+        # names of types
+        ({"type": "str"}, STRING),
+        ({"type": "INTEGER"}, INTEGER),
+        ({"type": "any"}, {}),
+        ({"type": ["string", None]}, {"type": ["string", "null"]}),
+        ({"type": "string|null"}, {"type": ["string", "null"]}),
+        (
+            {"type": "dict", "properties": {"a": {"type": "float"}}},
+            {"type": "object", "properties": {"a": {"type": "number"}}},
+        ),
+        ({"type": None, "description": "x"}, {"description": "x"}),
+        # what PHP and others write for nothing
+        ({"type": "object", "properties": []}, {"type": "object", "properties": {}}),
+        ({"type": "array", "items": []}, {"type": "array", "items": {}}),
+        ({"properties": {"a": None}}, {"properties": {"a": {}}}),
+        ({"description": None, "format": None, "enum": None, "items": None}, {}),
+        (
+            {"anyOf": [], "title": 3, "additionalProperties": "false"},
+            {"additionalProperties": False},
+        ),
+        ({"$id": "#a", "properties": {"$id": STRING}}, {"properties": {"$id": STRING}}),
+        # lists by place, dependencies
+        (
+            {"items": [STRING, INTEGER], "additionalItems": False},
+            {"prefixItems": [STRING, INTEGER], "items": False},
+        ),
+        (
+            {"dependencies": {"a": ["b"], "c": {"type": "int"}}},
+            {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": INTEGER}},
+        ),
+        ({"oneOf": {"type": "str"}}, {"oneOf": [STRING]}),
+        # what may be null
+        ({**STRING, "nullable": True}, {"type": ["string", "null"]}),
+        ({"enum": ["a"], "nullable": True}, {"enum": ["a", None]}),
+        ({**REF, "nullable": True, "description": "x"}, {"anyOf": [REF, NULL], "description": "x"}),
+        (
+            {"anyOf": [STRING, INTEGER], "nullable": True},
+            {"anyOf": [{"anyOf": [STRING, INTEGER]}, NULL]},
+        ),
+        ({"type": ["string", "null"], "nullable": True}, {"type": ["string", "null"]}),
+        (of(a=of(b={**INTEGER, "nullable": True})), of(a=of(b={"type": ["integer", "null"]}))),
     ],
 )
-def test_choices_of_a_list_belong_to_its_items(given: Any, mended: Any) -> None:
-    assert with_choices_in_items(given) == mended
+def test_older_and_sloppy_forms_are_brought_to_the_modern_one(given: Any, modern_form: Any) -> None:
+    assert modern(given) == modern_form
 
 
 @pytest.mark.parametrize(
     "given",
     [
         {"type": "array", "items": {"type": "string"}, "enum": [["a"], ["a", "b"]]},
-        {"type": "string", "enum": ["a", "b"]},
+        {"type": "string", "enum": ["a", "b"], "default": None, "nullable": False},
         {"type": "array", "items": True, "enum": ["a"]},
-        of(type={"enum": ["array"]}, enum={"type": "array"}),
+        of(type={"enum": ["array"]}, enum={"type": "array"}, required=STRING, nullable=STRING),
         {"default": ["array"], "enum": 3},
+        {"enum": ["str", None, {"type": "str", "required": True}], "const": {"required": None}},
         None,
     ],
 )
 def test_what_needs_no_mending_is_the_same_object(given: Any) -> None:
-    assert with_choices_in_items(given) is given
+    assert modern(given) is given
+
+
+NOTHING = {"type": "object", "properties": {}}
+ARGUMENTS = {"a": STRING}
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters"),
+    [
+        (None, NOTHING),
+        ([], NOTHING),
+        ({}, NOTHING),
+        ({"type": "null"}, NOTHING),
+        ({"type": "object"}, NOTHING),
+        ({"properties": ARGUMENTS}, {"type": "object", "properties": ARGUMENTS}),
+        ({"type": "string", "properties": ARGUMENTS}, {"type": "object", "properties": ARGUMENTS}),
+        (
+            {"type": ["object", "null"], "properties": ARGUMENTS},
+            {"type": "object", "properties": ARGUMENTS},
+        ),
+        ({"type": "OBJECT", "properties": ARGUMENTS}, {"type": "object", "properties": ARGUMENTS}),
+        (
+            {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": ARGUMENTS}}},
+            {"type": "object", "properties": ARGUMENTS},
+        ),
+    ],
+)
+def test_parameters_that_are_plain_are_taken(given: Any, parameters: Any) -> None:
+    assert foreign_parameters("f", given) == parameters
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"pattern": r"^\p{L}+$"},
+        {"pattern": r"(?<year>\d{4})-\k<year>"},
+        {"pattern": r"^\u{1F600}\cJ[^]$"},
+        {"pattern": r"^(?=.*[\p{Sc}--[$]]).+$", "format": "regex"},
+        {"patternProperties": {r"^\p{Lu}": STRING}},
+        {"propertyNames": {"pattern": r"\p{Script=Greek}"}},
+    ],
+)
+def test_patterns_of_others_need_not_be_pythons(keywords: dict[str, Any]) -> None:
+    parameters = foreign_parameters("f", of(a=keywords))
+    assert parameters == of(a=keywords)
+    call, _ = checked(Call("f", {"a": "x"}), {"f": {"parameters": parameters}}, trusted=False)
+    assert call.problem is None
+
+
+def deep(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema}
+    return of(a=schema)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "object",
+        [{"type": "object"}],
+        {"type": "string"},
+        {"type": "array", "items": STRING},
+        of(a={"type": "blob"}),
+        of(a={"minLength": -1}),
+        of(a="string"),
+        of(a={"$ref": "https://example.com/a.json"}),
+        of(a={"$ref": "#/$defs/nowhere"}),
+        of(a={"$dynamicRef": "#a"}),
+        of(a={"not": {"$ref": "#/properties/a"}}),
+        {**of(a={"$ref": "#/$defs/a"}), "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, NULL]}}},
+        {"allOf": [{"$ref": "#"}]},
+        {"properties": ["a"]},
+        {"type": "object", "required": "a"},
+        {**of(a=STRING), "required": [5]},
+        deep(5_000),
+    ],
+)
+def test_parameters_that_are_not_are_refused_by_name(given: Any) -> None:
+    with pytest.raises(azent.SchemaError, match="'f'"):
+        foreign_parameters("f", given)
 
 
 def test_a_call_of_such_a_function_is_legal() -> None:

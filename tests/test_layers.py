@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
     ["messages", "wording", "files"],
     ["errors", "log", "shrunk"],
-    ["schema", "results", "settings", "literals", "arguments"],
+    ["schema", "results", "settings", "literals", "arguments", "markers"],
     ["validate", "prompt", "config", "store", "models", "answered"],
     ["reply", "session"],
     ["typed", "selection"],

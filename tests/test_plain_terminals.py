@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from azent.cli import app
-from azent.cli.table import table, wrapped
+from azent.cli.console import table_lines, wrap
 from tests.scripted_ollama import ScriptedOllama
 from tests.terminal import Terminal
 
@@ -146,7 +146,7 @@ def test_the_width_may_be_told(columns: str, tmp_path: Path) -> None:
 def test_no_value_is_broken_to_fit_in(width: int) -> None:
     rows: list[Any] = [(name, "491 MB", "32768", "no", "default", "Ollama") for name in MODELS]
     headings = ("model", "size", "context", "native tools", "prompt set", "where")
-    lines = list(table(headings, rows, width))
+    lines = list(table_lines(headings, rows, width))
     said = "\n".join(lines)
     for facts in ("491 MB", "context 32768", "native tools no", "prompt set default", *MODELS):
         assert said.count(facts) == (1 if facts in MODELS else 2), facts
@@ -155,7 +155,7 @@ def test_no_value_is_broken_to_fit_in(width: int) -> None:
 
 def test_words_are_wrapped_and_never_cut() -> None:
     text = "server: Ollama 0.9.3 at http://a-long-name.example:11434/and/a/path"
-    assert wrapped(text, 24, "* ", "  ").splitlines() == [
+    assert wrap(text, 24, "* ", "  ").splitlines() == [
         "* server: Ollama 0.9.3",
         "  at",
         "  http://a-long-name.example:11434/and/a/path",

@@ -210,6 +210,7 @@ def test_quotes_around_data_stay(text: str) -> None:
         "```\nx\n" + " " * 60 + '```\n{"tool":"now","tool_input":{}}',
         '```{"' + "y" * 95 + 'tools": []}\nObservation:',
         '<｜DSML｜\ninvoke name="now">',
+        '`]<]minimax[>[<invoke name="r">',
     ],
 )
 @pytest.mark.parametrize("reason", ["stop", "length"])
@@ -237,6 +238,12 @@ def test_what_was_shown_is_never_taken_back(text: str, reason: str) -> None:
         "```\n" * 20_000,
         '{"tool":"now","tool_input":"' + '" ' * 100_000,
         "word " * 400_000,
+        'x {"tools": ["' * 20_000,
+        "```json\n```\n" * 20_000,
+        "``` x " * 20_000,
+        "functions.now:0{" * 20_000,
+        "]<]minimax[>[" * 20_000,
+        "analysisx assistantfinaly\n" * 20_000,
         "\\" * 100_000,
     ],
     ids=lambda text: text[:14],

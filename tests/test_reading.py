@@ -126,7 +126,6 @@ MARKED = {
 
 NOT_MEANT = [
     ("inside a sentence", f"I will not run {CALL} because it is dangerous."),
-    ("followed by a sentence", f"{CALL} is what I would send."),
     ("a plain example in a sentence", f"Use {ONE} for that."),
     ("denied on the line before", f"I will not send this:\n{CALL}"),
     ("denied before a fence", f"You should never send this:\n```json\n{CALL}\n```"),

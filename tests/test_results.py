@@ -13,6 +13,7 @@ import itertools
 import json
 import pathlib
 import re
+import subprocess
 import tracemalloc
 import types
 import uuid
@@ -321,3 +322,55 @@ def test_plain_values_come_back_from_their_json(value: list[Any]) -> None:
 @given(VALUES, st.integers(100, 500))
 def test_no_text_is_longer_than_its_limit(value: Any, limit: int) -> None:
     assert len(text_of(value, limit)) <= limit
+
+
+# ---- what exceptions say of their cause ----------------------------------------------------------
+
+
+def noted(error: ValueError, *notes: str) -> ValueError:
+    for note in notes:
+        error.add_note(note)
+    return error
+
+
+def failed_command(stderr: str | bytes | None) -> subprocess.CalledProcessError:
+    return subprocess.CalledProcessError(2, ["make"], "out", stderr)
+
+
+def group_in_groups(depth: int) -> BaseExceptionGroup[BaseException]:
+    group = BaseExceptionGroup[BaseException]("deep", [KeyError("x")])
+    for _ in range(depth):
+        group = BaseExceptionGroup("deep", [group])
+    return group
+
+
+REFUSED = ConnectionError("db1 refused")
+
+
+@pytest.mark.parametrize(
+    ("error", "parts", "absent"),
+    [
+        (ExceptionGroup("unhandled", [REFUSED]), ["ConnectionError: db1 refused"], ["sub-exc"]),
+        (ExceptionGroup("two", [REFUSED, OSError("b")]), ["two", "db1 refused", "OSError: b"], []),
+        (ExceptionGroup("a", [ExceptionGroup("b", [REFUSED])]), ["db1 refused"], []),
+        (BaseExceptionGroup("exit", [SystemExit(3)]), ["SystemExit: 3"], []),
+        (ExceptionGroup("many", [ValueError(f"n{i}") for i in range(9)]), ["n4", "4 more"], ["n5"]),
+        (ExceptionGroup("long", [ValueError("x" * 9_000)]), ["omitted"], ["x" * 1_000]),
+        (group_in_groups(90), ["deep", "and 1 more"], ["KeyError"]),
+        (noted(ValueError("x"), "while reading a.csv", "row 3"), ["a.csv", "row 3"], []),
+        (noted(ValueError("v"), "y" * 9_000), ["ValueError: v", "omitted"], ["y" * 1_000]),
+        (ExceptionGroup("g", [noted(ValueError("v"), "row 3")]), ["v", "row 3"], []),
+        (failed_command("no rule to make target"), ["status 2", "no rule to make target"], []),
+        (failed_command(b"caf\xe9 failed"), ["failed"], []),
+        (failed_command(None), ["status 2", "output: out"], ["stderr"]),
+        (failed_command("z" * 9_000 + "the end"), ["the end"], ["z" * 1_000]),
+        (subprocess.TimeoutExpired("make", 5, stderr="waits for a lock"), ["a lock"], []),
+    ],
+)
+def test_exceptions_tell_their_cause(
+    error: BaseException, parts: list[str], absent: list[str]
+) -> None:
+    text = text_of(error)
+    assert [part for part in parts if part not in text] == []
+    assert [part for part in absent if part in text] == []
+    assert len(text) < 6_000

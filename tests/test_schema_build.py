@@ -77,6 +77,34 @@ def see(
     """Visit somebody."""
 
 
+class Bus(BaseModel):
+    kind: Literal["bus"]
+    seats: Annotated[int, AfterValidator(even)]
+
+
+class Car(BaseModel):
+    kind: Literal["car"]
+    seats: Annotated[int, AfterValidator(even)]
+
+
+class Kitten(BaseModel):
+    name: Annotated[str, Field(max_length=3)]
+    days: Annotated[int, AfterValidator(even)]
+
+
+class Puppy(BaseModel):
+    name: Annotated[str, AfterValidator(str.upper)]
+    weeks: Annotated[int, AfterValidator(even)]
+
+
+def ride(
+    by: Bus | Car | None = None,
+    each: list[Bus | Car] = [],  # noqa: B006  # never changed
+    pet: Kitten | Puppy | None = None,
+) -> None:
+    """Ride somewhere."""
+
+
 def need(x: int) -> int:
     """Need it."""
     return x
@@ -163,6 +191,31 @@ def need(x: int) -> int:
             see,
             {"broken": 3},
             Problem("invalid_argument", "see: RuntimeError: out of order at $.broken"),
+        ),
+        (
+            ride,
+            {"by": {"kind": "car", "seats": 3}},
+            Problem("invalid_argument", "ride: 3 should be even at $.by.seats"),
+        ),
+        (
+            ride,
+            {"each": [{"kind": "bus", "seats": 2}, {"kind": "car", "seats": 3}]},
+            Problem("invalid_argument", "ride: 3 should be even at $.each[1].seats"),
+        ),
+        (
+            ride,
+            {"each": [{"kind": "car"}]},
+            Problem("missing_argument", "ride: 'seats' is missing at $.each[0]"),
+        ),
+        (
+            ride,
+            {"pet": {"name": "Rex", "weeks": 3}},
+            Problem("invalid_argument", "ride: 3 should be even at $.pet.weeks"),
+        ),
+        (
+            ride,
+            {"pet": "Rex"},
+            Problem("invalid_argument", 'ride: "Rex" should be an object at $.pet'),
         ),
         (
             see,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from azent.cli.answer import complete
+from azent.cli.live import finished_blocks
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.terminal import Terminal
 
@@ -155,4 +155,4 @@ def test_ctrl_c_leaves_the_screen_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_whole_of_an_answer(text: str, whole: str) -> None:
-    assert text[: complete(text)] == whole
+    assert text[: finished_blocks(text)] == whole

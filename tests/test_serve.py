@@ -70,6 +70,15 @@ class TestOpenAI:
         assert message["reasoning_content"] == "Hm."
         assert called(message) == [("get_weather", {"city": "Paris"})]
 
+    @pytest.mark.parametrize(
+        "replies",
+        [["No.</think>" + NONE, "A sum.</think>It is 42."], ["A sum.</think>It is 42."]],
+    )
+    def test_reasoning_without_its_opening_tag(self, stream: bool, replies: list[str]) -> None:
+        message = openai(script(*replies), stream=stream)
+        assert message["content"] == "It is 42."
+        assert message["reasoning_content"].endswith("A sum.")
+
     def test_an_answer_that_was_cut_says_so(self, stream: bool) -> None:
         cut = [Delta("It is"), End("length")]
         assert openai(script(NONE, cut), stream=stream)["finish_reason"] == "length"
@@ -268,3 +277,8 @@ def test_a_model_without_a_server_answers_chats_without_tools(path: str) -> None
     assert message["content"] == "Hello there."
     assert model.heard[0].messages == tuple(said)
     assert model.heard[0].format is None
+
+
+def test_a_whole_answer_has_no_reasoning_that_came_unopened() -> None:
+    message = openai(script(NONE, "A sum.</think>It is 42."), stream=False)
+    assert (message["content"], message["reasoning_content"]) == ("It is 42.", "A sum.")

@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_said_with_its_place(more: dict[str, Any], said: st
 BAD_SCHEMAS = [
     {"type": "string"},
     {"type": 5},
-    {"type": "object", "properties": []},
+    {"type": "object", "properties": ["a"]},
     {"type": "object", "properties": {"a": {"type": "nonsense"}}},
     {"type": "object", "required": "a"},
 ]

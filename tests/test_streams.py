@@ -13,8 +13,6 @@ from pathlib import Path
 import mcp
 import pytest
 
-from azent.cli.streams import answers_apart
-from azent.errors import UsageError
 from tests.scripted_ollama import ScriptedOllama
 from tests.terminal import Terminal
 
@@ -180,15 +178,11 @@ def test_the_library_leaves_standard_output_alone(tmp_path: Path) -> None:
     assert run.stdout.count("LOUD") == 2, run.stderr
 
 
-def test_what_was_begun_is_shown_where_a_command_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    @answers_apart()
-    def failing() -> None:
-        print("LOUD", end="")
-        raise UsageError("no")
-
-    with pytest.raises(UsageError):
-        failing()
-    assert capsys.readouterr() == ("", "LOUD\n")
+def test_what_was_begun_is_shown_where_a_command_fails(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("print('LOUD', end='')\nraise ValueError('no')\n")
+    run = azent(["tools", "list", "broken.py"], tmp_path)
+    assert (run.returncode, run.stdout) == (7, "")
+    assert run.stderr.endswith("\nLOUD\n")
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "azent").rglob("*.py")), ids=lambda f: f.stem)

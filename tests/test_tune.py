@@ -19,8 +19,7 @@ from typer.testing import CliRunner
 
 import azent
 from azent import prompt
-from azent.cli import app
-from azent.cli import tune as tune_command
+from azent.cli import app, lab
 from azent.errors import CasesError, UsageError
 from azent.evaluate import read_outcomes
 from azent.messages import Delta, End, Request, Usage
@@ -191,7 +190,7 @@ def test_a_seed_gives_the_same_search_each_time(
 
 
 def test_the_command_has_the_budget_of_the_library() -> None:
-    assert tune_command.BUDGET == BUDGET
+    assert lab.BUDGET == BUDGET
 
 
 def test_a_small_budget_is_kept_to(tmp_path: Path, sets: list[PromptSet]) -> None:

@@ -8,6 +8,7 @@ worker dies, Dask gives its questions to another; an answer is written down once
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
@@ -19,6 +20,8 @@ from azent.batch.lane import AskOne, Lane, asking
 from azent.batch.pace import Pace
 from azent.errors import ModelUnreachable, UsageError
 from azent.execute.elsewhere import check_sendable
+from azent.toolbox import Toolbox
+from azent.toolfile import IN_A_FILE
 
 AVOIDED_SECONDS = 30.0
 AHEAD = 2  # questions for each thread of a worker, so that the next one is there already
@@ -36,7 +39,9 @@ def cluster_lane(client: Client, make_agent: MakeAgent, *, parallel: int | None 
     import cloudpickle
 
     wanted = None if parallel is None else whole("parallel", parallel, 1)
-    check_sendable(cloudpickle.dumps, make_agent().toolbox)
+    toolbox = make_agent().toolbox
+    _send_code_of_files(toolbox)
+    check_sendable(cloudpickle.dumps, toolbox)
     try:
         payload = cloudpickle.dumps(make_agent)
     except Exception as error:
@@ -48,6 +53,15 @@ def cluster_lane(client: Client, make_agent: MakeAgent, *, parallel: int | None 
     place = str(client.scheduler.address) if client.scheduler else "?"
     limit = wanted or AHEAD * threads
     return Lane(f"the cluster at {place}", _Cluster(client, payload, place), Pace(limit, limit))
+
+
+def _send_code_of_files(toolbox: Toolbox) -> None:
+    """Pickle functions of tools files with their code: workers cannot import these files."""
+    import cloudpickle
+
+    for module in {getattr(tool.function, "__module__", None) or "" for tool in toolbox}:
+        if module.startswith(IN_A_FILE):
+            cloudpickle.register_pickle_by_value(sys.modules[module])
 
 
 class _Cluster:

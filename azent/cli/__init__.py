@@ -1,23 +1,85 @@
 """The command line: the only place that prints or exits.
 
 Answers go to standard output, everything else to standard error, so that a pipe gets the answer
-and nothing but the answer. Exit codes: 0 all went well, 2 wrong usage, 130 interrupted; every error
+and nothing but the answer. Exit codes: 0 success, 2 wrong usage, 130 interrupted; every error
 of azent has its own (`azent.errors`).
 
-A command is imported when it is run, or asked for its help, so that none of them pays for another.
+The module of a command is imported when the command is run or asked for its help, so that
+`azent --help` stays fast.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import sys
-from typing import TextIO
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 import azent
-from azent.cli.commands import Commands
+
+COMMANDS = {  # each with the function or group of commands that it is, and a line for the list
+    "ask": ("ask:ask", "Ask a question, answered with functions."),
+    "chat": ("ask:chat", "Talk with a model, which may call functions."),
+    "tools": ("tools:app", "Show, check and call functions."),
+    "prompts": ("prompts:app", "Show, copy and check prompt sets."),
+    "models": ("models:app", "List and fetch models."),
+    "sessions": ("sessions:app", "List, show, undo and delete conversations."),
+    "batch": ("batch:batch", "Answer a file of questions."),
+    "eval": ("lab:evaluate", "Measure how often models are right."),
+    "tune": ("lab:tune", "Find the prompt set that suits a model."),
+    "serve": ("serve:serve", "Serve models over OpenAI's and Ollama's APIs."),
+    "mcp": ("serve:mcp", "Serve functions to clients of MCP."),
+    "doctor": ("doctor:doctor", "Check folders, server, models and a real call."),
+    "config": ("doctor:config", "Show settings and where they come from."),
+    "completion": ("doctor:completion", "Print a shell's completion script."),
+}
+KEEP_LINES = "\b"  # click does not wrap a paragraph that begins with it
+
+
+class Commands(TyperGroup):
+    """The group of all commands, which imports a command when it is needed."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = dict.fromkeys(COMMANDS)  # suggestions for a wrong name
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of the list."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name; None where there is none."""
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def load_command(name: str) -> Any:
+    """Import a command, build it with typer, and put the error boundary around what it does."""
+    from azent.cli.console import error_boundary
+
+    file, _, attribute = COMMANDS[name][0].partition(":")
+    module = importlib.import_module(f"azent.cli.{file}")
+    found = getattr(module, attribute)
+    if isinstance(found, typer.Typer):
+        built: Any = typer.main.get_group(found)
+        built.name = name
+    else:
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name, epilog=f"{KEEP_LINES}\n{module.EXAMPLES[name]}")(found)
+        built = typer.main.get_command(single)
+    for command in (built, *getattr(built, "commands", {}).values()):
+        if command.callback:
+            command.callback = error_boundary(command.callback)
+    return built
+
 
 app = typer.Typer(
     name="azent",
@@ -42,33 +104,33 @@ def _azent(
 
 def main() -> None:
     """Run the command line."""
-    _open_what_is_closed()
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        # A code page without an emoji must not stop us, nor lose what it was.
-        _on_odd_text(stream, "backslashreplace")
-    _on_odd_text(sys.stdin, "surrogateescape")  # as in arguments: whoever takes the text refuses it
-    _complete()
+        # A code page without an emoji must neither stop us nor lose the character.
+        _set_error_handler(stream, "backslashreplace")
+    _set_error_handler(sys.stdin, "surrogateescape")  # as in arguments; refused where it is used
+    _answer_completion()
     app(prog_name="azent")
 
 
-def _open_what_is_closed() -> None:
-    """Streams that were closed before we began, as by `2>&-`, lead nowhere from here on.
+def _open_closed_streams() -> None:
+    """Open the null device for streams that were closed before, as by `2>&-`.
 
     Python has None for them, and prints what is meant for a closed stderr on stdout.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nowhere = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115  # open to the end
-            setattr(sys, name, nowhere)
+            null = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115  # stays open
+            setattr(sys, name, null)
 
 
-def _on_odd_text(stream: TextIO, errors: str) -> None:
+def _set_error_handler(stream: Any, errors: str) -> None:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors=errors)
 
 
-def _complete() -> None:
-    """Get ready to tell a shell what could follow, where one asks."""
+def _answer_completion() -> None:
+    """Let typer answer a shell that asks what could follow."""
     from azent.settings import COMPLETING, variable
 
     if variable(COMPLETING) is not None:

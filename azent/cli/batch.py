@@ -1,62 +1,59 @@
-"""`azent batch`: a file of questions, answered into another."""
+"""`azent batch`: answers a file of questions into another file."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.build import agent_from, functions_from, need, settings_from
-from azent.cli.polite import polite, say
-from azent.cli.region import is_live
-from azent.cli.together import check_of_use
+from azent.cli import agents, console, options
+from azent.cli.live import ProgressLines
+from azent.cli.options import option
 from azent.errors import ModelUnreachable, UsageError
+from azent.files import lines_of, open_regular
+from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent
     from azent.batch import Progress
     from azent.batch.lane import Lane
+    from azent.batch.work import Said
     from azent.config import Value
-    from azent.drive import Approve
 
 CONNECT_SECONDS = "10s"
-EXAMPLES = """Examples:
+PRINT_SECONDS = 10.0  # between two lines of progress in a pipe
+MAX_BAD_LINES = 20
+EXAMPLES = {
+    "batch": """Examples:
   azent batch in.jsonl -o out.jsonl -m qwen2.5-coder:1.5b
   azent batch in.jsonl -o out.jsonl -m qwen3:8b --host box1 --host box2
   azent batch in.jsonl -o out.jsonl -m openai:http://box:8000/v1#qwen3
   azent batch in.jsonl -o out.jsonl -m qwen3:8b --dask tcp://scheduler:8786
 """
+}
 
 
-@polite
-def command(
+def batch(
+    context: typer.Context,
     questions: Annotated[Path, typer.Argument(help='The questions: {"id", "question"} a line.')],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file for the answers.", metavar="FILE")
-    ],
-    model: Annotated[
+    output: Annotated[Path, option("FILE", "The file for the answers.", "--output", "-o")],
+    models: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model", "-m", help="The model; several, one for each server.", metavar="MODEL"
-        ),
+        option("MODEL", "The model; several, one for each server.", "--model", "-m"),
     ] = None,
-    host: Annotated[
+    hosts: Annotated[
         list[str] | None,
-        typer.Option(help="An Ollama server that has the model. Repeatable.", metavar="HOST"),
+        option("HOST", "An Ollama server that has the model. Repeatable.", "--host"),
     ] = None,
     dask: Annotated[
-        str | None,
-        typer.Option(
-            help="A Dask scheduler, whose workers ask models beside them.", metavar="ADDRESS"
-        ),
+        str | None, option("ADDRESS", "A Dask scheduler, whose workers ask models beside them.")
     ] = None,
-    tools: options.Tools = None,
+    tools: options.ToolSources = None,
     prompts: options.Prompts = None,
     system: options.System = None,
     choice: options.Choice = None,
@@ -64,65 +61,46 @@ def command(
     timeout: options.Timeout = None,
     num_ctx: options.NumCtx = None,
     parallel: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Questions at once to a server; else found out.", metavar="NUMBER"
-        ),
+        int | None, option("NUMBER", "Questions at once to a server; else found by trying.", min=1)
     ] = None,
     patience: Annotated[
-        float,
-        typer.Option(min=0, help="Seconds to wait when all servers have gone.", metavar="SECONDS"),
+        float, option("SECONDS", "Seconds to wait when all servers have gone.", min=0)
     ] = 60.0,
     no_tools: options.NoTools = False,
     yes: options.Yes = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not tell how it goes, only what came of it.")
+        bool, typer.Option("--quiet", "-q", help="Show no progress, only the summary.")
     ] = False,
 ) -> None:
     """Answer a file of questions into another; begun again, it goes on where it ended."""
-    from azent.cli.batch_report import summary
-
-    given = {
-        "tools": tools or None,
-        "prompts": prompts,
-        "system": system,
-        "choice": choice,
-        "rounds": rounds,
-        "timeout": timeout,
-        "num_ctx": num_ctx,
-        "yes": yes or None,
-    }
-    values = settings_from(given)
-    if model and not dask and all(map(_has_place, model)):
-        check_of_use({"host": host}, "a model of Ollama's", "name one with -m")
+    values = agents.settings_from(context.params)
+    if models and not dask and all(map(_names_server, models)):
+        options.reject_unused({"hosts": hosts}, "a model of Ollama's", "name one with -m")
     with ExitStack() as opened:
         lanes: Sequence[Agent] | Sequence[Lane]
         if dask:
-            at = _at(values, _one(model), _one(host))
-            lanes = [_cluster(dask, at, no_tools, parallel, opened)]
+            given = agents.plain_values(_at(values, _only(models), _only(hosts)))
+            lanes = [_dask_lane(dask, given, no_tools, parallel, opened)]
         else:
-            lanes = _agents(values, model or [None], host or [None], no_tools)
-        settings = {"parallel": parallel, "patience": patience, "approve": _approve(values)}
+            lanes = _agents(values, models or [None], hosts or [None], no_tools)
+        # Nobody sits beside a batch: calls that need a consent have it from --yes, or do not run.
+        approve = (lambda call: True) if values["yes"].value else None
+        settings = {"parallel": parallel, "patience": patience, "approve": approve}
         progress = _run(questions, output, lanes, settings, quiet)
-    say(*summary(progress))
+    console.print_notice(*_summary(progress))
     if progress.failed or progress.bad:
         raise typer.Exit(1)
-
-
-def _approve(values: Mapping[str, Value]) -> Approve | None:
-    """Nobody sits beside a batch: what needs a consent has it beforehand, or not at all."""
-    return (lambda call: True) if values["yes"].value else None
 
 
 def _agents(
     values: Mapping[str, Value], models: Sequence[Any], hosts: Sequence[Any], no_tools: bool
 ) -> list[Agent]:
-    """An agent for each server: models that name theirs have one each, others one on each host."""
-    places = [(m, h) for m in models for h in ([None] if _has_place(m) else hosts)]
-    return [agent_from(_at(values, *place), no_tools=no_tools) for place in places]
+    """Build an agent for each server: a model that names its own, or each host for a model."""
+    places = [(m, h) for m in models for h in ([None] if _names_server(m) else hosts)]
+    return [agents.agent_from(_at(values, *place), no_tools=no_tools) for place in places]
 
 
-def _has_place(model: str | None) -> bool:
+def _names_server(model: str | None) -> bool:
     return model is not None and model.startswith(("openai:", "gguf:"))
 
 
@@ -133,63 +111,6 @@ def _at(values: Mapping[str, Value], model: str | None, host: str | None) -> dic
     return {**values, **{n: Value(v, "option") for n, v in named.items() if v is not None}}
 
 
-def _one(values: Sequence[str] | None) -> str | None:
-    if values and len(values) > 1:
-        raise UsageError("with --dask, each worker asks one model", "Leave one --model and --host.")
-    return values[0] if values else None
-
-
-def _cluster(
-    address: str,
-    values: Mapping[str, Value],
-    no_tools: bool,
-    parallel: int | None,
-    opened: ExitStack,
-) -> Lane:
-    """A Dask cluster, to whose workers the tools are sent as they are."""
-    need("dask", "distributed")
-    from distributed import Client
-
-    from azent.batch import cluster_lane
-
-    given = {name: value.value for name, value in values.items()}
-    if not given["model"]:
-        raise UsageError("with --dask, the model must be named", "Name it with -m.")
-    functions = functions_from(given["tools"], no_tools)
-    _send_by_value(functions)
-    try:
-        client = opened.enter_context(Client(address, timeout=CONNECT_SECONDS))  # type: ignore[no-untyped-call]  # it has no types
-    except (OSError, ValueError) as error:
-        hint = "Start one with `dask scheduler`, and workers with `dask worker ADDRESS`."
-        raise ModelUnreachable(f"no Dask scheduler answers at {address}", hint) from error
-    return cluster_lane(client, partial(_agent_there, given, functions), parallel=parallel)
-
-
-def _send_by_value(functions: Sequence[Any]) -> None:
-    """Have functions of files sent whole: workers could not import these."""
-    import cloudpickle
-
-    from azent.toolfile import IN_A_FILE
-
-    for name in {getattr(function, "__module__", "") for function in functions}:
-        if name.startswith(IN_A_FILE):
-            cloudpickle.register_pickle_by_value(sys.modules[name])
-
-
-def _agent_there(given: Mapping[str, Any], functions: Sequence[Any]) -> Agent:
-    """The agent, made on a worker: its model's server is the worker's own, unless one is named."""
-    from azent.agent import Agent
-    from azent.cli.build import model_at
-
-    wanted = ("prompts", "system", "choice", "rounds", "timeout")
-    return Agent(
-        model_at(given["model"], given),
-        functions,
-        approval="never" if given["yes"] else "tool",
-        **{name: given[name] for name in wanted},
-    )
-
-
 def _run(
     questions: Path,
     output: Path,
@@ -197,10 +118,115 @@ def _run(
     settings: Mapping[str, Any],
     quiet: bool,
 ) -> Progress:
-    from azent.batch.run import Watch, nobody, run_batch
-    from azent.cli.batch_report import Report, count_lines
+    from azent.batch.run import nobody, run_batch
 
-    report = Report(count_lines(questions), live=is_live(sys.stderr))
-    watch: Watch = nobody if quiet else report
-    with closing(report), report.prints_shown():
+    report = BatchReport(_count_lines(questions))
+    with closing(report), console.capture_prints(report.print):
+        watch = nobody if quiet else report
         return run_batch(questions, output, lanes, **settings, watch=watch)
+
+
+# ---- on a Dask cluster ---------------------------------------------------------------------------
+
+
+def _only(values: Sequence[str] | None) -> str | None:
+    if values and len(values) > 1:
+        raise UsageError("with --dask, each worker asks one model", "Leave one --model and --host.")
+    return values[0] if values else None
+
+
+def _dask_lane(
+    address: str, given: Mapping[str, Any], no_tools: bool, parallel: int | None, opened: ExitStack
+) -> Lane:
+    """Connect to a Dask cluster, to whose workers the functions are sent."""
+    agents.require_extra("dask", "distributed")
+    from distributed import Client
+
+    from azent.batch import cluster_lane
+
+    if not given["model"]:
+        raise UsageError("with --dask, the model must be named", "Name it with -m.")
+    functions = agents.functions_from(given["tools"], none=no_tools)
+    try:
+        client = opened.enter_context(Client(address, timeout=CONNECT_SECONDS))  # type: ignore[no-untyped-call]  # it has no types
+    except (OSError, ValueError) as error:
+        hint = "Start one with `dask scheduler`, and workers with `dask worker ADDRESS`."
+        raise ModelUnreachable(f"no Dask scheduler answers at {address}", hint) from error
+    return cluster_lane(client, partial(_agent_on_worker, given, functions), parallel=parallel)
+
+
+def _agent_on_worker(given: Mapping[str, Any], functions: Sequence[Any]) -> Agent:
+    """Build the agent on a worker; without a host it asks the worker's own server."""
+    from azent.agent import Agent
+
+    wanted = ("prompts", "system", "choice", "rounds", "timeout")
+    return Agent(
+        agents.model_at(given["model"], given),
+        functions,
+        approval="never" if given["yes"] else "tool",
+        **{name: given[name] for name in wanted},
+    )
+
+
+# ---- progress and summary ------------------------------------------------------------------------
+
+
+class BatchReport:
+    """Reports the progress of a batch on standard error."""
+
+    def __init__(self, lines: int) -> None:
+        self._lines = lines
+        self._progress = ProgressLines(PRINT_SECONDS)
+
+    def __call__(self, progress: Progress, event: Said) -> None:
+        from azent.batch import Notice
+
+        if isinstance(event, Notice):
+            self.print(f"! {event.text}")
+        self._progress.update(_progress_line(progress, self._lines))
+
+    def print(self, line: str) -> None:
+        """Print a line that stays, such as one that a tool prints."""
+        self._progress.print(line)
+
+    def close(self) -> None:
+        """Remove the progress from the screen."""
+        self._progress.close()
+
+
+def _progress_line(progress: Progress, lines: int) -> str:
+    here = progress.answered + progress.failed
+    done = progress.before + here + len(progress.bad)
+    rate = here / progress.seconds if progress.seconds else 0.0
+    left = max(lines - done, 0)
+    time_left = f", {_duration(left / rate)} left" if rate and left else ""
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    return f"{min(done, lines):,} of {lines:,} done, {rate:.2f} a second{time_left}{failed}"
+
+
+def _summary(progress: Progress) -> Iterator[str]:
+    before = f", {progress.before:,} before" if progress.before else ""
+    answered = counted(progress.answered, "question")
+    yield f"answered {answered} in {_duration(progress.seconds)}{before}"
+    for kind, count in progress.failures.most_common():
+        yield f"failed: {count:,} by {kind}, such as: {progress.examples[kind]}"
+    if progress.failed:
+        yield "They are asked again when the same command is run again."
+    for bad in progress.bad[:MAX_BAD_LINES]:
+        yield f"line {bad.line} was left out: {bad.problem}"
+    if (more := len(progress.bad) - MAX_BAD_LINES) > 0:
+        yield f"and {counted(more, 'more line')} without a question"
+
+
+def _count_lines(path: Path) -> int:
+    """Count the lines of a file that are not empty; 0 for a pipe, and where it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            return sum(1 for line in lines_of(file) if line.strip())
+    except OSError:
+        return 0
+
+
+def _duration(seconds: float) -> str:
+    """Write a time: 4.2 s, or 1:02:03."""
+    return f"{seconds:.1f} s" if seconds < 60 else str(timedelta(seconds=round(seconds)))

@@ -1,4 +1,4 @@
-"""`azent doctor`: is all there that a question needs, and what to do where it is not."""
+"""`azent doctor`, `azent config` and `azent completion`: how azent is set up."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from azent.cli import options
-from azent.cli.build import model_from, settings_from
-from azent.cli.polite import polite
-from azent.cli.printed import print_json
-from azent.cli.streams import answers
-from azent.cli.table import print_wrapped
-from azent.cli.visible import encodable
+from azent.cli import agents, console, options
 from azent.errors import AzentError
+from azent.settings import COMPLETING
 from azent.wording import size_of
 
-EXAMPLES = """Examples:
+EXAMPLES = {
+    "doctor": """Examples:
   azent doctor
   azent doctor -m qwen2.5-coder:1.5b --json
-"""
+""",
+    "completion": """Examples:
+  azent completion bash >> ~/.bashrc
+  azent completion zsh >> ~/.zshrc
+  azent completion fish > ~/.config/fish/completions/azent.fish
+""",
+}
 Level = Literal["ok", "note", "bad"]
 MARKS = {"ok": "✓", "note": "!", "bad": "✗"}
 ROUND_TRIP_SECONDS = 180.0
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: how it is, and what to do."""
+    """What was found about one thing, and what to do about it."""
 
     what: str
     level: Level
@@ -45,8 +48,7 @@ class Finding:
     todo: str = ""
 
 
-@polite
-def command(
+def doctor(
     model: options.Model = None,
     profile: options.Profile = None,
     host: options.Host = None,
@@ -54,19 +56,19 @@ def command(
 ) -> None:
     """Check folders, server, models and a real call. Exits with 1 where one of them is bad."""
     findings = []
-    values = settings_from({"model": model, "profile": profile or None, "host": host})
-    for finding in look({name: value.value for name, value in values.items()}):
+    values = agents.settings_from({"model": model, "profile": profile, "host": host})
+    for finding in look(agents.plain_values(values)):
         findings.append(finding)
         if not as_json:
-            _print(finding)
+            _print_finding(finding)
     if as_json:
-        print_json([asdict(finding) for finding in findings], indent=2)
+        console.print_json([asdict(finding) for finding in findings], indent=2)
     if any(finding.level == "bad" for finding in findings):
         raise typer.Exit(1)
 
 
 def look(given: Mapping[str, Any]) -> Iterator[Finding]:
-    """The findings under some settings, one by one, as they are made."""
+    """Check what a question needs under some settings; each finding is given as it is made."""
     host = given["host"]
     yield _versions()
     yield from _folders()
@@ -98,19 +100,19 @@ def _folders() -> Iterator[Finding]:
         "sessions": settings.data_folder(),
     }
     for what, folder in folders.items():
-        there = next(path for path in (folder, *folder.parents) if path.exists())
-        writable = os.access(there, os.W_OK)
-        todo = "" if writable else f"Make it writable: {there}"
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        writable = os.access(existing, os.W_OK)
+        todo = "" if writable else f"Make it writable: {existing}"
         yield Finding(f"{what} folder", "ok" if writable else "bad", str(folder), todo)
 
 
 def _prompt_sets() -> Iterator[Finding]:
     from azent import prompt
-    from azent.cli.prompts import error_in
+    from azent.cli.prompts import find_error
 
-    there = prompt.folders()
-    broken = {name: error for name, at in there.items() if (error := error_in(at))}
-    yield Finding("prompt sets", "ok", ", ".join(name for name in there if name not in broken))
+    folders = prompt.folders()
+    broken = {name: error for name, at in folders.items() if (error := find_error(at))}
+    yield Finding("prompt sets", "ok", ", ".join(name for name in folders if name not in broken))
     for name, error in broken.items():
         yield Finding(f"prompt set {name}", "bad", str(error), error.hint)
 
@@ -144,7 +146,7 @@ def _models(host: str | None) -> Iterator[Finding]:
 
 
 def _encoder(given: Mapping[str, Any]) -> Finding:
-    """What compares questions with functions by their meaning."""
+    """Look for what compares questions with functions by their meaning."""
     from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
 
     try:
@@ -157,7 +159,7 @@ def _encoder(given: Mapping[str, Any]) -> Finding:
 
 
 def _free_memory() -> int | None:
-    """The bytes of memory that could be used, where the system tells."""
+    """Return the bytes of memory that could be used; None where the system does not say."""
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
         facts = dict(line.split(":", 1) for line in lines)
@@ -174,7 +176,7 @@ def _unused_memory() -> int | None:
 
 
 def _call(given: Mapping[str, Any]) -> Finding:
-    """A real question, for which a function must be called."""
+    """Ask a real question, for which a function must be called."""
     from azent.agent import Agent
 
     def double(number: int) -> int:
@@ -186,7 +188,7 @@ def _call(given: Mapping[str, Any]) -> Finding:
         if address := _would_fetch(given):
             said = "not tried: it would fetch the embedded model"
             return Finding("a call", "note", said, FETCH.format(address))
-        agent = Agent(model_from(given, quiet=True), [double], timeout=ROUND_TRIP_SECONDS)
+        agent = Agent(agents.model_from(given, quiet=True), [double], timeout=ROUND_TRIP_SECONDS)
         answer = agent.ask("Double the number 21 with the function.")
     except AzentError as error:
         return Finding("a call", "bad", str(error), error.hint)
@@ -198,7 +200,7 @@ def _call(given: Mapping[str, Any]) -> Finding:
 
 
 def _would_fetch(given: Mapping[str, Any]) -> str | None:
-    """The address of the model to be asked, if azent runs it by itself and has not fetched it."""
+    """Return the address of the embedded model that would be fetched first, if there is one."""
     from azent.models.choose import choose
     from azent.models.fetch import MODELS, path_of
 
@@ -217,8 +219,48 @@ def _timings(usage: Usage) -> str:
     )
 
 
-def _print(finding: Finding) -> None:
-    mark = encodable(MARKS[finding.level], answers().encoding)
-    print_wrapped(f"{finding.what}: {finding.found}", first=f"{mark} ")
+def _print_finding(finding: Finding) -> None:
+    mark = console.encodable(MARKS[finding.level], console.output_stream().encoding)
+    console.print_wrapped(f"{finding.what}: {finding.found}", first=f"{mark} ")
     if finding.todo:
-        print_wrapped(finding.todo, first="    ", indent="    ")
+        console.print_wrapped(finding.todo, first="    ", indent="    ")
+
+
+# ---- settings and completion ---------------------------------------------------------------------
+
+Shell = StrEnum("Shell", ["bash", "zsh", "fish", "powershell"])
+config = options.command_group("Show settings and where they come from.")
+
+
+@config.command("show", short_help="Show each setting and its source.")
+def show_config(as_json: options.AsJson = False) -> None:
+    """Show each setting, its value, and where the value comes from; secrets are masked."""
+    from azent.config import masked, resolved
+
+    values = resolved()
+    if as_json:
+        rows = {n: {"value": _masked(n, v.value), "source": v.source} for n, v in values.items()}
+        console.print_json(rows, indent=2)
+        return
+    lines = [(name, masked(name, v.value) or "-", v.source) for name, v in values.items()]
+    console.print_table(("setting", "value", "from"), lines)
+
+
+def _masked(name: str, value: Any) -> Any:
+    """Mask a secret in a value, which keeps its type."""
+    from azent.config import masked
+
+    if isinstance(value, list):
+        return [masked(name, each) for each in value]
+    return value if value is None or isinstance(value, bool | int | float) else masked(name, value)
+
+
+def completion(shell: Annotated[Shell, typer.Argument(help="The shell to print it for.")]) -> None:
+    """Print the script that lets a shell complete azent's commands and options."""
+    from typer import completion as completions
+
+    console.print_text(
+        completions.get_completion_script(  # type: ignore[attr-defined]  # not marked as exported
+            prog_name="azent", complete_var=COMPLETING, shell=shell.value
+        )
+    )

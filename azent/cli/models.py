@@ -1,4 +1,4 @@
-"""`azent models`: what the server has, what azent can run by itself, and fetching either."""
+"""`azent models`: lists and fetches models of the server and those that azent runs by itself."""
 
 from __future__ import annotations
 
@@ -7,58 +7,52 @@ from typing import Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.build import tell_left_out
-from azent.cli.polite import polite, say
-from azent.cli.printed import print_json, print_text
-from azent.cli.table import print_table
-from azent.cli.together import check_of_use
+from azent.cli import agents, console, options
 from azent.errors import AzentError, ModelUnreachable
 from azent.wording import size_of
 
-app = typer.Typer(help="List and fetch models.", no_args_is_help=True, rich_markup_mode=None)
+app = options.command_group("List and fetch models.")
 
 
 @app.command("list", short_help="List models, and the set that suits each.")
-@polite
 def list_models(
     host: options.Host = None,
     as_json: options.AsJson = False,
 ) -> None:
     """List models: size, context, native tools or not, and the prompt set that suits each."""
     rows = [*_of_server(host), *_embedded()]
-    tell_left_out(row["name"].removeprefix("gguf:") for row in rows)
+    agents.warn_of_broken_sets(row["name"].removeprefix("gguf:") for row in rows)
     if as_json:
-        print_json(rows, indent=2)
+        console.print_json(rows, indent=2)
         return
     headings = ("model", "size", "context", "native tools", "prompt set", "where")
-    print_table(headings, [_cells(row) for row in rows])
-    say(_encoder_line(host))
+    console.print_table(headings, [_cells(row) for row in rows])
+    console.print_notice(_encoder_line(host))
 
 
 @app.command("pull", short_help="Fetch a model.")
-@polite
 def pull_model(
     name: Annotated[str, typer.Argument(help="A model of Ollama's library, or gguf:NAME.")],
     host: options.Host = None,
 ) -> None:
     """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
     if name.startswith("gguf:"):
-        check_of_use({"host": host}, "an Ollama server to ask", "name a model of Ollama's")
-        from azent.cli.progress import fetch_model
+        options.reject_unused({"host": host}, "an Ollama server to ask", "name a model of Ollama's")
         from azent.models.fetch import known
 
-        print_text(str(fetch_model(known(name.removeprefix("gguf:")))))
+        console.print_text(str(agents.fetch_model(known(name.removeprefix("gguf:")))))
         return
-    from azent.cli.progress import show_pull
     from azent.models.catalogue import pull
 
-    show_pull(pull(name, host))
-    say(f"{name} is there")
+    with agents.download_bar() as progress:
+        task = progress.add_task("pulling", total=None)
+        for step in pull(name, host):
+            progress.update(task, completed=step.done, total=step.total or None)
+    console.print_notice(f"{name} is fetched")
 
 
 def _encoder_line(host: str | None) -> str:
-    """The encoder in use, or how to get one."""
+    """Say which encoder is in use, or how to get one."""
     from azent.config import resolved
     from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
 
@@ -84,7 +78,7 @@ def _of_server(host: str | None) -> list[dict[str, Any]]:
     try:
         models = installed(host)
     except ModelUnreachable as error:
-        say(f"azent: {error}", error.hint)
+        console.print_notice(f"azent: {error}", error.hint)
         return []
     return [
         {
@@ -98,7 +92,7 @@ def _of_server(host: str | None) -> list[dict[str, Any]]:
 
 
 def _embedded() -> list[dict[str, Any]]:
-    """The models that azent can run by itself, fetched or not."""
+    """List the models that azent can run by itself, fetched or not."""
     from azent import prompt
     from azent.models.embedded import NUM_CTX
     from azent.models.fetch import MODELS, path_of

@@ -1,4 +1,4 @@
-"""`azent prompts`: see, copy, check and compare the texts by which models are asked."""
+"""`azent prompts`: shows, copies, checks and compares the texts with which models are asked."""
 
 from __future__ import annotations
 
@@ -11,61 +11,53 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent import settings
-from azent.cli import options
-from azent.cli.build import functions_from, model_from, prompts_from, settings_from
-from azent.cli.polite import polite, say
-from azent.cli.printed import print_json, print_text
-from azent.cli.table import print_wrapped
+from azent.cli import agents, console, options
+from azent.cli.options import option
 from azent.errors import PromptError, UsageError
 from azent.wording import counted
 
 if TYPE_CHECKING:
-    from azent.config import Value
     from azent.prompt import PromptSet
     from azent.request import Terms
 
-app = typer.Typer(
-    help="See, copy, check and compare the texts by which models are asked.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = options.command_group("Show, copy, check and compare prompt sets.")
 Name = Annotated[str, typer.Argument(help="A prompt set, by name or folder.")]
 MOVES = ("decide", "answer")
-BROKEN = PromptError.exit_code
 
 
-@app.command("list", short_help="List sets, and where they stand.")
-@polite
+@app.command("list", short_help="List prompt sets and their folders.")
 def list_sets(
     model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="Mark the set that this model gets.", metavar="MODEL"),
+        str | None, option("MODEL", "Mark the set that this model gets.", "--model", "-m")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the prompt sets there are, and where they stand."""
-    taken = _taken(model or "")
-    found = {name: _described(at) for name, at in _folders().items()}
+    """List the prompt sets, their descriptions and their folders."""
+    from azent import prompt
+
+    taken = prompt.load(None, model or "").folder
+    found = {name: (folder, _describe(folder)) for name, folder in prompt.folders().items()}
     if as_json:
         rows = [
-            {"name": name, "folder": str(at), "taken": at == taken, **found[name]}
-            for name, at in _folders().items()
+            {"name": name, "folder": str(folder), "taken": folder == taken, **about}
+            for name, (folder, about) in found.items()
         ]
-        print_json(rows)
+        console.print_json(rows)
         return
     width = max(map(len, found))
-    for name, at in _folders().items():
-        mark, about = "*" if at == taken else " ", found[name]
-        said = f"broken: {about['broken']}" if "broken" in about else about.get("description", "")
-        print_wrapped(f"{name:{width}}  {said}  [{at}]", first=f"{mark} ", indent=" " * 4)
+    for name, (folder, about) in found.items():
+        mark = "*" if folder == taken else " "
+        text = f"broken: {about['broken']}" if "broken" in about else about.get("description", "")
+        console.print_wrapped(
+            f"{name:{width}}  {text}  [{folder}]", first=f"{mark} ", indent=" " * 4
+        )
 
 
 @app.command("show", short_help="Print a set's settings and texts.")
-@polite
 def show_set(name: Name = "default") -> None:
     """Print the settings and texts of a set, each under the name of its file."""
-    for file, text in _files(_load(name)).items():
-        print_text(f"--- {file}\n{text.rstrip()}\n")
+    for file, text in _files(name).items():
+        console.print_text(f"--- {file}\n{text.rstrip()}\n")
 
 
 @app.command(
@@ -73,59 +65,93 @@ def show_set(name: Name = "default") -> None:
     short_help="Copy a set, to be edited.",
     epilog="Example: azent prompts new mine, then edit prompts/mine/system.txt",
 )
-@polite
 def new_set(
     name: Annotated[str, typer.Argument(help="The name of the new set.")],
-    source: Annotated[
-        str, typer.Option("--from", help="The set to begin with.", metavar="SET")
-    ] = "default",
-    mine: Annotated[
+    source: Annotated[str, option("SET", "The set to begin with.", "--from")] = "default",
+    user: Annotated[
         bool, typer.Option("--user", help="Put it into the user's folder, not into ./prompts.")
     ] = False,
 ) -> None:
     """Copy a set, to be edited; edits take effect at the next question."""
     from azent.prompt import checked_name
 
-    checked_name(name)
-    root = settings.user_folder() / "prompts" if mine else Path("prompts")
-    if (root / name).exists():
-        raise UsageError(f"{root / name} is there already", "Take another name, or edit that one.")
-    origin = _load(source)
-    (root / name).mkdir(parents=True)
-    for file in _files(origin):
-        shutil.copyfile(file, root / name / file.name)
-    print_text(str(root / name))
+    root = settings.user_folder() / "prompts" if user else Path("prompts")
+    folder = root / checked_name(name)
+    if folder.exists():
+        raise UsageError(f"{folder} is there already", "Take another name, or edit that one.")
+    files = _files(source)
+    folder.mkdir(parents=True)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
+    console.print_text(str(folder))
 
 
 @app.command("check", short_help="Check sets, by file and line.")
-@polite
 def check_sets(
     names: Annotated[list[str] | None, typer.Argument(help="Sets; all of them if none.")] = None,
 ) -> None:
-    """Check sets: each text, blank and setting; what is wrong is named with file and line."""
-    wanted: Sequence[str | Path] = names or list(_folders().values())
-    broken = [error for error in map(error_in, wanted) if error]
-    for error in broken:
-        say(f"azent: {error}", error.hint)
-    print_text(f"{counted(len(wanted), 'set')}, {len(broken)} broken")
-    if broken:
-        raise typer.Exit(BROKEN)
+    """Check sets: each text, blank and setting; errors are printed with file and line."""
+    from azent import prompt
+
+    wanted: Sequence[str | Path] = names or list(prompt.folders().values())
+    errors = [error for error in map(find_error, wanted) if error]
+    for error in errors:
+        console.print_notice(f"azent: {error}", error.hint)
+    console.print_text(f"{counted(len(wanted), 'set')}, {len(errors)} broken")
+    if errors:
+        raise typer.Exit(PromptError.exit_code)
 
 
 @app.command(
     "diff",
-    short_help="Show in what two sets differ.",
+    short_help="Show the differences of two sets.",
     epilog="Example: azent prompts diff default mine",
 )
-@polite
 def diff_sets(first: Name, second: Name) -> None:
-    """Show in what two sets differ; nothing where they do not."""
-    one, other = _by_name(_load(first)), _by_name(_load(second))
+    """Show the differences of two sets as a unified diff."""
+    one, other = (
+        {file.name: text.splitlines() for file, text in _files(name).items()}
+        for name in (first, second)
+    )
     for file in sorted(one.keys() | other.keys()):
         names = (f"{first}/{file}", f"{second}/{file}")
-        lines = (one.get(file, "").splitlines(), other.get(file, "").splitlines())
-        for line in difflib.unified_diff(*lines, *names, lineterm=""):
-            print_text(line)
+        for line in difflib.unified_diff(
+            one.get(file, []), other.get(file, []), *names, lineterm=""
+        ):
+            console.print_text(line)
+
+
+def find_error(wanted: str | Path) -> PromptError | None:
+    """Return what is wrong with a set, by its name or folder; None if nothing is."""
+    from azent import prompt
+
+    try:
+        prompt.read(wanted) if isinstance(wanted, Path) else prompt.load(wanted)
+    except PromptError as error:
+        return error
+    return None
+
+
+def _describe(folder: Path) -> dict[str, Any]:
+    """Return the settings of a set, or what is wrong with it."""
+    from azent import prompt
+
+    if error := find_error(folder):
+        return {"broken": str(error)}
+    return prompt.read_settings(folder / "set.toml")
+
+
+def _files(name: str) -> dict[Path, str]:
+    """Read the files in the folder of a set: its settings, then its texts."""
+    from azent import prompt
+
+    found = prompt.load(name)
+    folder = found.folder or Path()
+    known = [folder / "set.toml", *(folder / f"{each}.txt" for each in found.texts)]
+    return {file: file.read_text("utf-8") for file in known if file.exists()}
+
+
+# ---- rendering -----------------------------------------------------------------------------------
 
 
 @app.command(
@@ -133,53 +159,51 @@ def diff_sets(first: Name, second: Name) -> None:
     short_help="Print what a model would get.",
     epilog='Example: azent prompts render "What is 2 + 3?" -p default',
 )
-@polite
 def render(
+    context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question.")] = "What is (2 + 3) * 4?",
     prompts: options.Prompts = None,
-    tools: options.Tools = None,
+    tools: options.ToolSources = None,
     model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="The model that would be asked.", metavar="MODEL"),
+        str | None, option("MODEL", "The model that would be asked.", "--model", "-m")
     ] = None,
     system: options.System = None,
     choice: options.Choice = None,
-    move: Annotated[
-        str, typer.Option(help="decide (the first request), or answer.", metavar="MOVE")
-    ] = "decide",
+    move: Annotated[str, option("MOVE", "decide (the first request), or answer.")] = "decide",
     exact: Annotated[bool, typer.Option("--exact", help="Let the server count tokens.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Print exactly what the model would get, and how many tokens that is."""
+    from azent.budget import estimate
+
     if move not in MOVES:
         raise UsageError(f"--move is {move!r}", f"Say {' or '.join(MOVES)}.")
-    given = {"prompts": prompts, "model": model, "system": system, "choice": choice}
-    values = settings_from({**given, "tools": tools or None})
-    terms = _terms(values)
+    given = agents.plain_values(agents.settings_from(context.params))
+    terms = _terms(given)
     messages, schema = _request(question, terms, move)
-    tokens = _counted(messages, schema, values) if exact else _estimated(messages)
+    tokens = _count_tokens(messages, schema, given) if exact else estimate(messages)
     if as_json:
         size = {"tokens": tokens, "exact": exact}
-        print_json({"messages": messages, "format": schema, **size})
+        console.print_json({"messages": messages, "format": schema, **size})
         return
     for message in messages:
-        print_text(f"--- {message['role']}\n{message['content']}")
+        console.print_text(f"--- {message['role']}\n{message['content']}")
     held = ", the reply is held to a schema" if schema else ""
-    say(f"{tokens} tokens ({'counted' if exact else 'estimated'}){held}, set {terms.prompts.name}")
+    how = "counted" if exact else "estimated"
+    console.print_notice(f"{tokens} tokens ({how}){held}, set {terms.prompts.name}")
 
 
-def _terms(values: dict[str, Value]) -> Terms:
+def _terms(given: dict[str, Any]) -> Terms:
     from azent.request import Terms
     from azent.tools import choice_among, specs_of
 
-    specs = specs_of(functions_from(values["tools"].value, none=False))
-    prompt_set = prompts_from(values["prompts"].value, values["model"].value or "")
-    choice = choice_among(values["choice"].value, specs)
-    return Terms(specs, prompt_set, values["system"].value, choice)
+    specs = specs_of(agents.functions_from(given["tools"]))
+    prompt_set: PromptSet = agents.prompts_from(given["prompts"], given["model"] or "")
+    return Terms(specs, prompt_set, given["system"], choice_among(given["choice"], specs))
 
 
 def _request(question: str, terms: Terms, move: str) -> tuple[list[dict[str, Any]], Any]:
-    """The messages of a request and the schema that its reply is held to, if any."""
+    """Return the messages of a request, and the schema that its reply is held to, if any."""
     from azent.messages import Question
     from azent.request import messages_for
     from azent.step import Ask, next_step
@@ -191,70 +215,10 @@ def _request(question: str, terms: Terms, move: str) -> tuple[list[dict[str, Any
     return list(step.messages), step.format
 
 
-def _estimated(messages: Sequence[dict[str, Any]]) -> int:
-    from azent.budget import estimate
-
-    return estimate(messages)
-
-
-def _counted(messages: Sequence[dict[str, Any]], schema: Any, values: dict[str, Value]) -> int:
-    """The tokens that the server counts: it is asked for a reply of one token."""
+def _count_tokens(messages: Sequence[dict[str, Any]], schema: Any, given: dict[str, Any]) -> int:
+    """Let the server count the tokens: it is asked for a reply of one token."""
     from azent.messages import End, Request
 
-    model = model_from({name: value.value for name, value in values.items()}, quiet=False)
     request = Request(tuple(messages), schema, options={"num_predict": 1})
-    usages = [piece.usage for piece in model.stream(request) if isinstance(piece, End)]
-    return sum(usage.prompt_tokens for usage in usages)
-
-
-# ---- sets and their files ------------------------------------------------------------------------
-
-
-def _folders() -> dict[str, Path]:
-    from azent import prompt
-
-    return prompt.folders()
-
-
-def _load(name: str) -> PromptSet:
-    from azent import prompt
-
-    return prompt.load(name)
-
-
-def _taken(model: str) -> Path | None:
-    """The folder of the set that a model gets."""
-    from azent import prompt
-
-    return prompt.load(None, model).folder
-
-
-def _described(folder: Path) -> dict[str, Any]:
-    """The settings of a set, or what is wrong with it."""
-    from azent import prompt
-
-    if error := error_in(folder):
-        return {"broken": str(error)}
-    return prompt.read_settings(folder / "set.toml")
-
-
-def error_in(wanted: str | Path) -> PromptError | None:
-    """What is wrong with a set, named or in a folder, if anything is."""
-    from azent import prompt
-
-    try:
-        prompt.read(wanted) if isinstance(wanted, Path) else prompt.load(wanted)
-    except PromptError as error:
-        return error
-    return None
-
-
-def _files(prompt_set: PromptSet) -> dict[Path, str]:
-    """The files of a set that was read: its settings, then its texts; not those lent by another."""
-    folder = prompt_set.folder or Path()
-    known = [folder / "set.toml", *(folder / f"{name}.txt" for name in prompt_set.texts)]
-    return {file: file.read_text("utf-8") for file in known if file.exists()}
-
-
-def _by_name(prompt_set: PromptSet) -> dict[str, str]:
-    return {file.name: text for file, text in _files(prompt_set).items()}
+    pieces = agents.model_from(given, quiet=False).stream(request)
+    return sum(piece.usage.prompt_tokens for piece in pieces if isinstance(piece, End))

@@ -1,170 +1,238 @@
-"""`azent sessions`: the conversations that are kept, looked at and looked after."""
+"""`azent sessions`: lists and changes stored conversations. A chat has a `Conversation`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.polite import polite, say
-from azent.cli.printed import print_json, print_text
-from azent.cli.table import print_wrapped
-from azent.cli.visible import visible
-from azent.errors import UsageError
+from azent.cli import console, options
+from azent.cli.options import option
+from azent.errors import SessionError, UsageError
+from azent.log import turn_of
+from azent.log import turns as all_turns
+from azent.messages import (
+    Answer,
+    Call,
+    Correction,
+    Event,
+    Log,
+    Message,
+    Note,
+    Question,
+    Reply,
+    Result,
+)
 from azent.wording import counted
 
 if TYPE_CHECKING:
-    from azent.messages import Message
+    from azent.agent import Agent
     from azent.session import Session
     from azent.store import Store
 
-app = typer.Typer(
-    help="List, show, branch, undo, export and delete the conversations that are kept.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = options.command_group("List, show, branch, undo, export and delete stored conversations.")
 QUESTION_WIDTH = 60
 Name = Annotated[str, typer.Argument(help="The conversation's name.")]
-StoreFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--store", help="The file of conversations.", show_default="the user's own", metavar="FILE"
-    ),
-]
 
 
 @app.command("list", short_help="List the conversations.")
-@polite
-def list_sessions(store: StoreFile = None, as_json: options.AsJson = False) -> None:
+def list_sessions(store: options.StoreFile = None, as_json: options.AsJson = False) -> None:
     """List the conversations, the one that was last used first."""
-    listed = opened(store).sessions()
+    listed = open_store(store).sessions()
     if as_json:
         fields = ("name", "created", "updated", "turns", "question")
-        print_json([{name: getattr(each, name) for name in fields} for each in listed])
+        console.print_json([{name: getattr(each, name) for name in fields} for each in listed])
         return
     if not listed:
-        say("no conversation is kept yet", 'Keep one: azent ask --session NAME "..."')
+        console.print_notice(
+            "no conversation is kept yet", 'Keep one: azent ask --session NAME "..."'
+        )
     width = max((len(each.name) for each in listed), default=0)
     for each in listed:
         used = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
         question = " ".join(each.question.split())[:QUESTION_WIDTH]
         turns = counted(each.turns, "turn")
-        print_wrapped(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
+        console.print_wrapped(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
 
 
 @app.command("show", short_help="Show a conversation.")
-@polite
-def show_session(name: Name, store: StoreFile = None, as_json: options.AsJson = False) -> None:
+def show_session(
+    name: Name, store: options.StoreFile = None, as_json: options.AsJson = False
+) -> None:
     """Show a conversation: questions, calls, results and answers."""
     from azent.decide import chat_of
 
-    log = opened(store).log(name)
+    log = open_store(store).log(name)
     if as_json:
-        print_json(chat_of(log))
+        console.print_json(chat_of(log))
         return
     for message in log:
-        for line in _lines(message):
-            print_text(line)
+        for line in _message_lines(message):
+            console.print_text(line)
+
+
+def _message_lines(message: Message) -> Iterator[str]:
+    from azent.cli.display import call_line, result_line
+
+    match message:
+        case Question(text):
+            yield from ("", f"> {text}", "")
+        case Reply(calls=calls, text=text):
+            yield from filter(None, (text, *(f"→ {call_line(call)}" for call in calls)))
+        case Result() as result:
+            yield f"← {result.tool}: {result_line(result)}"
+        case Correction(problem):
+            yield f"! asked again: {problem.message}"
+        case Note(what, text):
+            yield f"! {what}: {text}" if text else f"! {what}"
 
 
 @app.command("branch", short_help="Begin one with the turns of another.")
-@polite
 def branch_session(
     name: Name,
     new: Annotated[str, typer.Argument(help="The name of the new one.")],
     turns: Annotated[
-        int | None,
-        typer.Option(min=0, help="Take over only so many of the first turns.", metavar="NUMBER"),
+        int | None, option("NUMBER", "Copy only this many of the first turns.", min=0)
     ] = None,
-    store: StoreFile = None,
+    store: options.StoreFile = None,
 ) -> None:
     """Begin a new conversation with the turns of another."""
-    opened(store).branch(name, new, turns)
-    say(f"go on with it: azent ask --session {new} ...")
+    open_store(store).branch(name, new, turns)
+    console.print_notice(f"go on with it: azent ask --session {new} ...")
 
 
 @app.command("undo", short_help="Take back the last turn, or more.")
-@polite
 def undo_session(
     name: Name,
-    turns: Annotated[
-        int, typer.Option(min=1, help="How many turns to take back.", metavar="NUMBER")
-    ] = 1,
-    store: StoreFile = None,
+    turns: Annotated[int, option("NUMBER", "How many turns to take back.", min=1)] = 1,
+    store: options.StoreFile = None,
 ) -> None:
     """Take back the last turn of a conversation, or more of them."""
-    from azent.log import turns as turns_of
-
-    left = len(turns_of(opened(store).undo(name, turns)))
-    say(f"{counted(left, 'turn')} left")
+    left = len(all_turns(open_store(store).undo(name, turns)))
+    console.print_notice(f"{counted(left, 'turn')} left")
 
 
 @app.command("export", short_help="Print a conversation as JSON lines.")
-@polite
-def export_session(name: Name, store: StoreFile = None) -> None:
+def export_session(name: Name, store: options.StoreFile = None) -> None:
     """Print a conversation as JSON lines, one for each message, with nothing left out."""
     from azent.messages import to_json
 
-    for message in opened(store).log(name):
-        print_json(to_json(message))
+    for message in open_store(store).log(name):
+        console.print_json(to_json(message))
 
 
 @app.command("delete", short_help="Delete conversations.")
-@polite
 def delete_sessions(
     names: Annotated[list[str], typer.Argument(help="The conversations' names.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    store: StoreFile = None,
+    store: options.StoreFile = None,
 ) -> None:
     """Delete conversations."""
-    kept = opened(store)
+    kept = open_store(store)
     for name in names:
-        question = visible(f"Delete {name}?")
+        question = console.sanitize(f"Delete {name}?")
         if yes or not sys.stdin.isatty() or typer.confirm(question, err=True):
             kept.delete(name)
-            say(f"deleted {name}")
+            console.print_notice(f"deleted {name}")
 
 
-def opened(file: Path | None) -> Store:
-    """The store in a file, else the user's own."""
+# ---- for `ask` and `chat` ------------------------------------------------------------------------
+
+
+def open_store(file: Path | None) -> Store:
+    """Open the store in a file, else the user's own."""
     from azent.store import Store
 
     return Store(file.expanduser() if file else None)
 
 
-def session_from(name: str | None, last: bool, file: Path | None) -> Session | None:
-    """The conversation that is named, or the last one, or none."""
+def open_session(name: str | None, last: bool, file: Path | None) -> Session | None:
+    """Open the conversation of a name, or the last one; None where neither is wanted."""
     if name is None and not last:
         return None
     from azent.session import Session
 
-    store = opened(file)
+    store = open_store(file)
     if name is None:
         listed = store.sessions()
         if not listed:
             raise UsageError("there is no conversation to go on with", "Begin one: --session NAME")
         name = listed[0].name
-        say(f"going on with the conversation {name}")
+        console.print_notice(f"going on with the conversation {name}")
     return Session(name, store)
 
 
-def _lines(message: Message) -> list[str]:
-    """A message as lines for a person."""
-    from azent.cli.show import call_line, result_line
-    from azent.messages import Correction, Note, Question, Reply, Result
+class Conversation:
+    """The conversation of a chat: in memory until it is saved by a name, then in the store."""
 
-    match message:
-        case Question(text):
-            return ["", f"> {text}", ""]
-        case Reply(calls=calls, text=text):
-            return [*([text] if text else []), *(f"→ {call_line(call)}" for call in calls)]
-        case Result() as result:
-            return [f"← {result.tool}: {result_line(result)}"]
-        case Correction(problem):
-            return [f"! asked again: {problem.message}"]
-        case Note(what, text):
-            return [f"! {what}" + (f": {text}" if text else "")]
+    def __init__(self, session: Session | None, store: Store) -> None:
+        self.session = session
+        self.store = store
+        self._log: Log = ()
+        self._turns_before = 0
+
+    @property
+    def log(self) -> Log:
+        """All messages so far."""
+        if self.session is None:
+            return self._log
+        try:
+            return self.store.log(self.session.name)
+        except SessionError:
+            return ()  # it has no message yet
+
+    def ask(
+        self, agent: Agent, question: str, approve: Callable[[Call], Any]
+    ) -> Generator[Event, None, None]:
+        """Ask a question, and give the events of the run."""
+        self._turns_before = len(all_turns(self.log))
+        if self.session:
+            return agent.stream(question, session=self.session, approve=approve)
+        return self._remembered(agent.stream(question, self._log, approve=approve))
+
+    def _remembered(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        with closing(events):
+            for event in events:
+                if isinstance(event, Answer):
+                    self._log = event.log
+                yield event
+
+    def forget_unfinished(self) -> None:
+        """Take back the question that was stopped, if anything of it is stored."""
+        if self.session and len(all_turns(self.log)) > self._turns_before:
+            self.store.undo(self.session.name)
+
+    def undo(self) -> str:
+        """Take back the last question and its answer. Raises UsageError where there is none."""
+        log = self.log
+        if not all_turns(log):
+            raise UsageError("there is nothing to take back", "Ask something first.")
+        if self.session:
+            self.store.undo(self.session.name)
+        last = turn_of(log)
+        self._log = log[: len(log) - len(last)]
+        return next(message.text for message in last if isinstance(message, Question))
+
+    def save(self, name: str) -> None:
+        """Store it by a name, and go on there. Raises UsageError, or SessionError."""
+        from azent.session import Session
+
+        if not name:
+            raise UsageError("a name is missing", "Such as: /save holidays")
+        if any(each.name == name for each in self.store.sessions()):
+            hint = "Take another name, or delete that one: azent sessions delete."
+            raise SessionError(f"there is a conversation {name!r} already", hint)
+        log = self.log
+        with self.store.hold(name) as held:
+            held.keep(log)
+        self.session = replace(self.session or Session(name, self.store), name=name)
+
+    def clear(self) -> None:
+        """Forget the messages; what is stored stays there."""
+        self.session, self._log = None, ()

@@ -1,4 +1,4 @@
-"""`azent tools`: what a model is shown of functions, what to mend in them, and a call by hand."""
+"""`azent tools`: lists functions, shows and checks their schemas, and calls one."""
 
 from __future__ import annotations
 
@@ -7,34 +7,27 @@ from typing import Annotated, Any
 
 import typer
 
-from azent.cli import options
-from azent.cli.polite import polite, say
-from azent.cli.printed import print_json, print_text
-from azent.cli.table import print_wrapped
+from azent.cli import console, options
+from azent.cli.options import option
 from azent.errors import SchemaError, UsageError
 from azent.wording import reason_of
 
-app = typer.Typer(
-    help="Show, check and call the functions that a model is offered.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = options.command_group("List, show, check and call functions.")
 Source = Annotated[str, typer.Argument(help="A file, a module, or file.py:function.")]
-FAULTY = 1  # exit code of `check` where there is something to mend, and of a call that failed
+FAILED = 1  # exit code of `check` where it finds an error, and of a call that failed
 
 
 @app.command("list", short_help="List the functions of a file.")
-@polite
 def list_tools(source: Source, as_json: options.AsJson = False) -> None:
-    """List the functions of a file, each with the first line that a model reads of it."""
-    from azent.cli.show import tool_lines
+    """List the functions of a file, each with the first line of its description."""
+    from azent.cli.display import tool_lines
 
     box = _toolbox(source)
     if as_json:
-        print_json([spec["name"] for spec in box.specs.values()])
+        console.print_json([spec["name"] for spec in box.specs.values()])
         return
     for line in tool_lines(box.specs.values()):
-        print_wrapped(line)
+        console.print_wrapped(line)
 
 
 @app.command(
@@ -42,14 +35,10 @@ def list_tools(source: Source, as_json: options.AsJson = False) -> None:
     short_help="Show what a model is shown.",
     epilog="Example: azent tools show examples/currency.py --as python",
 )
-@polite
 def show_tools(
     source: Source,
     style: Annotated[
-        str,
-        typer.Option(
-            "--as", help="json, typescript or python: how prompts can show them.", metavar="STYLE"
-        ),
+        str, option("STYLE", "json, typescript or python: how prompts can show them.", "--as")
     ] = "json",
 ) -> None:
     """Show what a model is shown of the functions."""
@@ -57,31 +46,30 @@ def show_tools(
 
     if style not in ("json", "typescript", "python"):
         raise UsageError(f"there is no style {style!r}", "Styles: json, typescript, python.")
-    print_text(render(_toolbox(source).specs, style))  # type: ignore[arg-type]  # checked above
+    console.print_text(render(_toolbox(source).specs, style))  # type: ignore[arg-type]  # checked above
 
 
-@app.command("check", short_help="Look for what models will stumble over.")
-@polite
+@app.command("check", short_help="Find what models will misread.")
 def check_tools(
     source: Source,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Look for what small models will stumble over. Exits with 1 where there is an error."""
+    """Find what small models will misread. Exits with 1 where there is an error."""
     from dataclasses import asdict
 
     from azent.schema.lint import lint
 
     findings = lint(_toolbox(source).specs)
     if as_json:
-        print_json([asdict(finding) for finding in findings], indent=2)
+        console.print_json([asdict(finding) for finding in findings], indent=2)
     else:
         for found in findings:
             where = f"{found.tool}.{found.parameter}" if found.parameter else found.tool
-            print_wrapped(f"{found.severity}: {where}: {found.message} [{found.rule}]")
-        say("nothing to mend" if not findings else "")
+            console.print_wrapped(f"{found.severity}: {where}: {found.message} [{found.rule}]")
+        console.print_notice("" if findings else "nothing to mend")
     if any(strict or found.severity == "error" for found in findings):
-        raise typer.Exit(FAULTY)
+        raise typer.Exit(FAILED)
 
 
 @app.command(
@@ -89,7 +77,6 @@ def check_tools(
     short_help="Run one function with JSON input.",
     epilog="""Example: azent tools call examples/arithmetic.py add '{"a": 2, "b": 3}'""",
 )
-@polite
 def call_tool(
     source: Source,
     name: Annotated[str, typer.Argument(help="The function.")],
@@ -102,14 +89,16 @@ def call_tool(
     box = _toolbox(source)
     if name not in box:
         raise SchemaError(f"{source} has no function {name!r}", f"It has {', '.join(box.specs)}.")
-    (result,) = box.run([Call(name, _object(tool_input))])
+    (result,) = box.run([Call(name, _json_object(tool_input))])
     if as_json:
         problem = result.problem.kind if result.problem else None
-        print_json({"ok": result.ok, "text": result.text, "problem": problem})
+        console.print_json({"ok": result.ok, "text": result.text, "problem": problem})
     else:
-        print_text(result.text) if result.ok else say(f"azent: {result.text}")
+        console.print_text(result.text) if result.ok else console.print_notice(
+            f"azent: {result.text}"
+        )
     if not result.ok:
-        raise typer.Exit(FAULTY)
+        raise typer.Exit(FAILED)
 
 
 def _toolbox(source: str) -> Any:
@@ -119,7 +108,7 @@ def _toolbox(source: str) -> Any:
     return Toolbox(load_tools(source))
 
 
-def _object(text: str) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -15,7 +15,17 @@ from azent.evaluate.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
 from azent.evaluate.cases import Case, read_cases, stamp
 from azent.evaluate.page import page
 from azent.evaluate.parts import Part, in_part, kind_of
-from azent.evaluate.report import GROUPS, Row, Verdict, against, as_json, rows, verdict, verdicts
+from azent.evaluate.report import (
+    GROUPS,
+    Row,
+    Verdict,
+    against,
+    as_json,
+    rows,
+    table,
+    verdict,
+    verdicts,
+)
 from azent.evaluate.run import Plan, known, plan, read_outcomes, run
 from azent.evaluate.sources import cases_from
 from azent.evaluate.stats import Comparison, Share, compare, interval_of_mean
@@ -53,6 +63,7 @@ __all__ = [
     "rows",
     "run",
     "stamp",
+    "table",
     "try_case",
     "verdict",
     "verdicts",

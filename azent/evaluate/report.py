@@ -129,6 +129,46 @@ def verdict(first: Row, second: Row, mark: str = "") -> Verdict:
     return Verdict(mark + first.name, second.name, compare(first.right, second.right))
 
 
+# ---- a table, for people -------------------------------------------------------------------------
+
+
+def table(mine: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """Lay out rows as a table: its headings, one for each way to ask, and its lines."""
+    headings = ["figure", *(f"{row.model} {row.prompts}" for row in mine)]
+    groups = {name: words for name, words in GROUPS.items() if any(name in r.groups for r in mine)}
+    categories = dict.fromkeys(name for row in mine for name in row.categories)
+    lines = [
+        ["mean over categories", *map(_mean_text, mine)],
+        ["all cases", *(_share_text(row.all) for row in mine)],
+        *(
+            [words, *(_share_text(r.groups.get(name)) for r in mine)]
+            for name, words in groups.items()
+        ),
+        *(
+            [f"  {name}", *(_share_text(r.categories.get(name)) for r in mine)]
+            for name in categories
+        ),
+        ["prompt tokens", *(f"{row.prompt_tokens:.0f}" for row in mine)],
+        ["reply tokens", *(f"{row.reply_tokens:.0f}" for row in mine)],
+        ["requests", *(f"{row.requests:.2f}" for row in mine)],
+        ["seconds", *(f"{row.seconds:.1f}" for row in mine)],
+    ]
+    return headings, lines
+
+
+def _mean_text(row: Row) -> str:
+    low, high = row.interval
+    return f"{row.mean:.2f} ({low:.2f}-{high:.2f})"
+
+
+def _share_text(share: Share | None) -> str:
+    """Write a share with its count and its 95 % interval."""
+    if share is None:
+        return ""
+    low, high = share.interval
+    return f"{share.value:.2f} ({share.right}/{share.count}, {low:.2f}-{high:.2f})"
+
+
 # ---- plain values, for scripts -------------------------------------------------------------------
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from azent.errors import ModelTimeout
 from azent.flow.ask import ask
-from azent.flow.rank import rank
 from azent.flow.fit import shorten
+from azent.flow.rank import rank
 from azent.flow.run import run
 from azent.flow.turn import (
     Close,

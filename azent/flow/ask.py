@@ -29,6 +29,7 @@ from azent.messages import (
 from azent.step import Ask, Listening, early, hear, options_for
 
 IN_CIRCLES = "the model went in circles, so its reply was stopped"
+EARLY = 64  # so many calls at most begin before their reply ends: the workers are busy by then
 AT_LIMIT = "the reply was cut at the model's limit of tokens (num_predict)"
 
 
@@ -124,7 +125,8 @@ def _listen(turn: Turn, step: Ask, shown: _Shown) -> Moves:
     while (piece := (yield from _pull(turn))) is not None:
         known = len(shown.heard.certain)
         yield from shown.take(piece)
-        if len(shown.heard.certain) > known and step.move != "more":
+        certain = len(shown.heard.certain)
+        if known < certain <= EARLY and step.move != "more":
             yield from _begin_early(turn, shown.heard.certain)
         if shown.heard.over:
             yield Close()

@@ -20,8 +20,10 @@ from azent.validate import checked
 def run(turn: Turn, calls: tuple[Call, ...]) -> Moves:
     """Run the calls of a reply; results enter the log as they come."""
     agreed = yield from _agreed(turn, to_run(calls, turn.terms))
-    begun = {future: call for call, future in turn.early.values() if call in agreed}
-    fresh = [call for call in agreed if call not in begun.values()]
+    by_id = {call.id: call for call in agreed}
+    begun = {future: call for call, future in turn.early.values() if by_id.get(call.id) == call}
+    ids = {call.id for call in begun.values()}
+    fresh = [call for call in agreed if call.id not in ids]
     started = turn.execution.start(fresh)
     turn.early.clear()
     for call in fresh:

@@ -176,11 +176,22 @@ def readings(text: str, at: int, *, python: bool = False, place: str = "anything
     for naive in (False, True):
         if not naive or faults or found[0].bent[INNER_QUOTES] or not found[0].ended:
             _read_into(found, faults, text, at, place, python=python, naive=naive)
+    if not any(reading.ended for reading in found):
+        _read_mixed_into(found, faults, text, at, place, python=python)
     reach = max([fault.reach for fault in faults] + [reading.reach for reading in found])
     if not found:
         faults[0].reach = reach
         raise faults[0]
     return [replace(reading, reach=reach) for reading in found] if reach else found
+
+
+def _read_mixed_into(
+    found: list[Reading], faults: list[Fault], text: str, at: int, place: str, **how: bool
+) -> None:
+    """Read as if quotes of one style were ended by those of another; only if that has an end."""
+    more: list[Reading] = []
+    _read_into(more, faults, text, at, place, mixed=True, **how)
+    found[:] = [reading for reading in more if reading.ended] or found
 
 
 def _read_into(

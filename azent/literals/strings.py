@@ -20,12 +20,26 @@ QUOTES = {
     "„": '“”"',
     "‘": "’'",
     "’": "’'",
-    "＂": "＂",
-    "«": "»",
+    "‚": "‘’'",
+    "＂": '＂"',
+    "«": '»"',
+    "»": '«"',
+    "‹": "›'",
+    "「": "」",
+    "『": "』",
+    "〝": "〞〟",
 }
+_DOUBLE = '"“”„＂«»'
+_SINGLE = "'‘’‚‹›"
 _OPENERS = "".join(QUOTES)
 _CLOSERS = {opener: re.compile(f"[\\\\{closers}]") for opener, closers in QUOTES.items()}
-_KEY = rf"[{_OPENERS}][^{_OPENERS}\n]{{1,80}}[{_OPENERS}”’»]\s*+[:：=]"
+_MIXED = {
+    **_CLOSERS,
+    **{opener: re.compile(f"[\\\\{_DOUBLE}]") for opener in _DOUBLE},
+    **{opener: re.compile(f"[\\\\{_SINGLE}]") for opener in _SINGLE},
+}
+_TYPOGRAPHIC = re.compile("[“”„＂]")
+_KEY = rf"[{_OPENERS}][^{_OPENERS}\n]{{1,80}}[{_OPENERS}›」』〞〟]\s*+[:：=]"
 _BARE_KEY = r"[A-Za-z_][\w-]{0,60}\s*+[:：=]"
 _SHUT = r"[}\])｝］][ \t]*+(?:$|[\n\r,，}\])｝］;<`\"'/#])"
 _VALUE = rf"[rRuU]?[\"']|[{_OPENERS}\[{{(\-\d]|true\b|false\b|null\b|True\b|False\b|None\b"
@@ -67,13 +81,15 @@ class Span:
     inner: int = 0
 
 
-def quoted(text: str, at: int, place: str, naive: bool) -> Span | None:
+def quoted(text: str, at: int, place: str, naive: bool, mixed: bool = False) -> Span | None:
     """The string whose opening quote stands at `at`; None where it never ends.
 
-    A naive reader takes the first quote for the end, whatever follows it.
+    A naive reader takes the first quote for the end, whatever follows it. Where quotes are mixed, a
+    quote of another style may end the string.
     """
     opener = text[at]
-    closer, follows = _CLOSERS[opener], _FOLLOWS["anything" if naive else place]
+    closer = (_MIXED if mixed else _CLOSERS)[opener]
+    follows = _FOLLOWS["anything" if naive else place]
     position, inner = at + 1, 0
     while match := closer.search(text, position):
         if match.group() == "\\":
@@ -90,6 +106,18 @@ def fenced(text: str, at: int, fence: str) -> Span | None:
     begin = at + len(fence)
     end = text.find(fence, begin)
     return None if end < 0 else Span(begin, end, end + len(fence))
+
+
+def ends_inside(text: str, span: Span, opener: str) -> bool:
+    """May a quote of another style, which ends a string, belong to words that are quoted in it?"""
+    others = (set(_DOUBLE) if opener == '"' else set(_SINGLE)) - {opener}
+    other_style = text[span.end : span.after] != opener and opener.isascii()
+    return other_style and not others.isdisjoint(text[span.begin : span.end])
+
+
+def is_odd(span: Span, raw: str) -> bool:
+    """Is one of the quotes inside a string without a partner, typographic ones included?"""
+    return bool(span.inner % 2) and len(_TYPOGRAPHIC.findall(raw)) % 2 == 0
 
 
 def is_joined(raw: str) -> bool:

@@ -36,7 +36,8 @@ PREFIXED = "a prefix before a string"
 
 _FULL_WIDTH = "｛｝［］：，“”„‘’＂«"
 _TRIPLE = ('"""', "'''")
-_QUOTE_TOKEN = '<|"|>'  # Gemma's quotes; nothing between them is escaped
+# The quotes of Gemma and of FunctionGemma; nothing between them is escaped.
+_QUOTE_TOKENS = ('<|"|>', "<escape>")
 _WORDS: dict[str, Any] = {
     "true": True,
     "false": False,
@@ -82,8 +83,9 @@ class Cursor:
     """A place in a text, and what was bent on the way there.
 
     `python`: its strings are Python's, and words without quotes are no values. `naive`: a string
-    ends at the first quote. `literal`: backslashes that can be meant both ways are kept.
-    `ambiguous` tells whether there were any. `reach` is how far was looked ahead in vain.
+    ends at the first quote. `mixed`: quotes of another style may end it. `literal`: backslashes
+    that can be meant both ways are kept. `ambiguous` tells whether there were any. `reach` is how
+    far was looked ahead in vain.
     """
 
     def __init__(
@@ -93,10 +95,11 @@ class Cursor:
         *,
         python: bool = False,
         naive: bool = False,
+        mixed: bool = False,
         literal: bool = False,
     ) -> None:
         self.text, self.at = text, at
-        self.python, self.naive, self.literal = python, naive, literal
+        self.python, self.naive, self.mixed, self.literal = python, naive, mixed, literal
         self.bent: Counter[str] = Counter()
         self.ambiguous = False
         self.reach = 0
@@ -136,7 +139,7 @@ class Cursor:
         """The key of a member, and whether it stands in quotes."""
         if self.char() in strings.QUOTES:
             return self.string("key"), True
-        if self.text.startswith(_QUOTE_TOKEN, self.at):
+        if self.text.startswith(_QUOTE_TOKENS, self.at):
             return self._token_string(), True
         match = _BARE_KEY.match(self.text, self.at)
         if match is None:
@@ -152,7 +155,7 @@ class Cursor:
         char = self.char()
         if char in strings.QUOTES:
             return self.string(place)
-        if char == "<" and self.text.startswith(_QUOTE_TOKEN, self.at):
+        if char == "<" and self.text.startswith(_QUOTE_TOKENS, self.at):
             return self._token_string()
         if (prefix := _PREFIX.match(self.text, self.at)) is not None:
             self.at = prefix.end()
@@ -175,16 +178,19 @@ class Cursor:
         else:
             if triple in _TRIPLE:
                 self.reach = len(self.text)  # all of it: triple quotes may end anywhere
-            span = strings.quoted(self.text, self.at, place, self.naive or place == "key")
+            naive = self.naive or place == "key"
+            span = strings.quoted(self.text, self.at, place, naive, self.mixed)
         if span is None:
             raise Cut
         written = self.text[span.begin : span.end]
         if span.inner:
             self._check_inner_quotes(span, opener, written)
+        if self.mixed and strings.ends_inside(self.text, span, opener):
+            raise Fault("quotes of two styles stand in a string", span.begin, reach=span.end)
         self.at = span.after
         if raw:
             return written
-        self._note(written, opener)
+        self._note(written, opener, self.text[span.end : span.after])
         return strings.decoded(written, self.python, self.literal)
 
     # ---- parts ----
@@ -194,7 +200,8 @@ class Cursor:
         self.at = space.end() if space else self.at
 
     def _token_string(self) -> str:
-        span = strings.fenced(self.text, self.at, _QUOTE_TOKEN)
+        token = next(each for each in _QUOTE_TOKENS if self.text.startswith(each, self.at))
+        span = strings.fenced(self.text, self.at, token)
         if span is None:
             raise Cut
         self.at = span.after
@@ -224,17 +231,17 @@ class Cursor:
         return Bare(word)
 
     def _check_inner_quotes(self, span: strings.Span, opener: str, raw: str) -> None:
-        if (opener == '"' and span.inner % 2) or strings.is_joined(raw):
+        if (opener == '"' and strings.is_odd(span, raw)) or strings.is_joined(raw):
             what = "the quotes inside a string are not escaped"
             raise Fault(what, span.begin, reach=span.end)
         self.bend(INNER_QUOTES)
 
-    def _note(self, raw: str, opener: str) -> None:
+    def _note(self, raw: str, opener: str, closer: str) -> None:
         """Count what was bent to read a string."""
-        if opener in "'`" and not self.python:
-            self.bend("single quotes")
-        elif opener in _FULL_WIDTH:
+        if not (opener + closer).isascii():
             self.bend("typographic punctuation")
+        elif opener in "'`" and not self.python:
+            self.bend("single quotes")
         if "\n" in raw and not self.python:
             self.bend("line breaks in a string")
         if "\\" in raw and strings.has_unknown_escapes(raw):

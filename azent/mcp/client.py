@@ -11,8 +11,8 @@ event loop.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-import re
 import shlex
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
@@ -27,12 +27,12 @@ from azent.arguments import named, seconds, text
 from azent.errors import SchemaError, ToolFailed, ToolServerError, UsageError
 from azent.execute.threads import background_loop
 from azent.mcp.content import text_of
+from azent.mcp.mend import Report
+from azent.mcp.wire import Wire
 from azent.schema import introspect
 from azent.schema.foreign import foreign_parameters
 from azent.tools import Options, Tool
 from azent.wording import reason_of
-
-Report = Callable[[str], None]
 
 START_SECONDS = 30.0
 CALL_SECONDS = 300.0
@@ -83,6 +83,7 @@ class Connection:
         self._report = report
         self._restarts = RESTARTS
         self._session: _Session | None = None
+        self._told: set[str] = set()
         self._loop = background_loop()
 
     def __enter__(self) -> Self:
@@ -111,18 +112,29 @@ class Connection:
         await self._awaited(self._close())
 
     async def _open(self) -> None:
-        self._session = await _Session.opened(self._target, self.address, self._timeout)
+        self._session = await self._begun_session()
         try:
             await self._look_at(self._session.client)
         except BaseException:
             await self._close()  # nobody will leave what was not entered
             raise
 
+    async def _begun_session(self) -> _Session:
+        return await _Session.opened(self._target, self.address, self._timeout, self._tell_once)
+
+    def _tell_once(self, said: str) -> None:
+        """Report something of the server, unless it was reported before it was started again."""
+        if said not in self._told:
+            self._told.add(said)
+            self._report(f"the MCP server {self.address!r}: {said}")
+
     async def _look_at(self, client: mcp.Client) -> None:
         """What a server calls itself, and its tools."""
         own = client.server_info.name if client.server_info else ""
         self.name = self.name or _identifier(own or Path(self.address.split()[0]).stem)
-        self.tools = tuple(filter(None, map(self._tool, await _listed(client, self.address))))
+        listed = await _listed(client, self.address, self._tell_once)
+        names = _names([f"{self.name}_{_words(tool.name, 'tool')}" for tool in listed])
+        self.tools = tuple(filter(None, map(self._tool, names, listed)))
 
     async def _close(self) -> None:
         if self._session is not None:
@@ -138,13 +150,16 @@ class Connection:
 
     # ---- tools -----------------------------------------------------------------------------------
 
-    def _tool(self, listed: mcp.types.Tool) -> Tool | None:
-        """The tool that a server lists; None, and a word on it, where it cannot be offered."""
-        name = f"{self.name}_{_identifier(listed.name)}"
+    def _tool(self, name: str, listed: mcp.types.Tool) -> Tool | None:
+        """The tool that a server lists, under the name that a model is told.
+
+        None, and a report, where it cannot be offered. `Wire` leaves such tools out too, but a
+        server in this process is reached without one.
+        """
         try:
             parameters = foreign_parameters(name, listed.input_schema)
         except SchemaError as error:
-            self._report(f"{error}; the tool is not offered")
+            self._tell_once(f"{error}; the tool is not offered")
             return None
         hints = listed.annotations
         readonly = self._trust and bool(hints and hints.read_only_hint)
@@ -176,6 +191,9 @@ class Connection:
                 f"the MCP server {self.name!r} died during this call and was started again; "
                 "whether the call took effect is not known"
             ) from error
+        except (ValueError, RuntimeError) as error:  # of a result that the protocol does not have
+            said = f"the MCP server {self.name!r} gave a result that cannot be read: {error}"
+            raise ToolFailed(said) from error
         if result.is_error:
             raise ToolFailed(text_of(result))
         return text_of(result)
@@ -192,7 +210,7 @@ class Connection:
             self._restarts -= 1
             self._report(f"the MCP server {self.name!r} died and is started again")
             try:
-                self._session = await _Session.opened(self._target, self.address, self._timeout)
+                self._session = await self._begun_session()
             except ToolServerError as error:
                 raise ToolFailed(str(error)) from error
 
@@ -200,17 +218,19 @@ class Connection:
 class _Session:
     """A session with a server, in a task of its own, as the SDK wants it."""
 
-    def __init__(self, target: Any, timeout: float) -> None:
-        self.client = mcp.Client(target, read_timeout_seconds=timeout)
+    def __init__(self, target: Any, timeout: float, report: Report) -> None:
+        has_wire = isinstance(target, str | mcp.StdioServerParameters)
+        reached = Wire(target, report) if has_wire else target
+        self.client = mcp.Client(reached, read_timeout_seconds=timeout)
         self.ending = asyncio.Lock()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()
         self._task = asyncio.create_task(self._live())
 
     @classmethod
-    async def opened(cls, target: Any, address: str, timeout: float) -> _Session:
+    async def opened(cls, target: Any, address: str, timeout: float, report: Report) -> _Session:
         """A session that is ready. Raises ToolServerError."""
-        session = cls(target, timeout)
+        session = cls(target, timeout, report)
         try:
             async with asyncio.timeout(START_SECONDS):
                 await session._ready
@@ -239,21 +259,35 @@ class _Session:
             raise
 
 
-async def _listed(client: mcp.Client, address: str) -> list[mcp.types.Tool]:
-    """All tools of a server, page by page. Raises ToolServerError."""
-    tools: list[mcp.types.Tool] = []
+async def _listed(client: mcp.Client, address: str, report: Report) -> list[mcp.types.Tool]:
+    """The tools of a server, page by page, each name once. Raises ToolServerError."""
+    tools: dict[str, mcp.types.Tool] = {}
     cursor = None
     for _ in range(MOST_PAGES):
         try:
             page = await client.list_tools(cursor=cursor)
-        except mcp.MCPError as error:
+        except (mcp.MCPError, ValueError) as error:
+            if tools:
+                report(f"some of its tools are missing: {error}")
+                break
             said = f"the MCP server {address!r} lists no tools: {error}"
             raise ToolServerError(said, "Leave it out, or name one that has tools.") from error
-        tools += page.tools
+        for tool in page.tools:
+            tools.setdefault(tool.name, tool)
         cursor = page.next_cursor
         if not cursor:
             break
-    return tools
+    return list(tools.values())
+
+
+def _names(wanted: list[str]) -> list[str]:
+    """These names, those that were there before with a number behind them."""
+    names: list[str] = []
+    for name in wanted:
+        others = (f"{name}_{number}" for number in itertools.count(2))
+        free = (each for each in itertools.chain([name], others) if each not in names)
+        names.append(next(free))
+    return names
 
 
 def _target(address: str, env: Mapping[str, str]) -> Any:
@@ -267,12 +301,24 @@ def _target(address: str, env: Mapping[str, str]) -> Any:
         raise UsageError(f"{address!r} is no MCP server: {error}", hint) from error
     if not words:
         raise UsageError(f"{address!r} is no MCP server", hint)
-    return mcp.StdioServerParameters(command=words[0], args=words[1:], env=dict(env) or None)
+    return mcp.StdioServerParameters(
+        command=words[0],
+        args=words[1:],
+        env=dict(env) or None,
+        encoding_error_handler="replace",  # noise may be of any encoding
+    )
 
 
 def _identifier(name: str) -> str:
-    """A name with nothing in it but letters, digits and `_`."""
-    return re.sub(r"\W+", "_", name).strip("_") or "server"
+    """The name of a server as the beginning of its tools' names, which no digit can be."""
+    words = _words(name, "server")
+    return words if words.isidentifier() else f"server_{words}"
+
+
+def _words(name: str, otherwise: str) -> str:
+    """A name with nothing in it but letters, digits and `_`; another one where nothing is left."""
+    kept = "".join(char if f"a{char}".isidentifier() else " " for char in name)
+    return "_".join(kept.split()).strip("_") or otherwise
 
 
 def _reason(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from mcp import types
 
@@ -10,11 +11,30 @@ from azent.messages import Result
 
 
 def text_of(result: types.CallToolResult) -> str:
-    """The text of a result; what is no text is named."""
+    """The text of a result, and its value where the text does not say it; other parts are named."""
     parts = [_part(block) for block in result.content]
-    if not parts and result.structured_content is not None:
-        return json.dumps(result.structured_content, ensure_ascii=False)
+    value = result.structured_content
+    if value is not None and not _says(parts, value):
+        parts.append(json.dumps(value, ensure_ascii=False))
     return "\n".join(parts)
+
+
+def _says(parts: list[str], value: Any) -> bool:
+    """Is the value there as text already, as the protocol asks servers to have it?
+
+    Servers wrap what is no object as {"result": value}, and write the items of a list one by one.
+    """
+    read = [_read(part) for part in parts]
+    inner = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else value
+    is_list = isinstance(inner, list) and bool(parts) and inner in (read, parts)
+    return is_list or value in read or inner in read or inner in parts
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _part(block: types.ContentBlock) -> str:

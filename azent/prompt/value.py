@@ -22,9 +22,9 @@ class SelectionRules:
 
     `shown`: so many functions are shown at most, those nearest to the question in meaning; 0 for
     all. `within`: a first decision is shown those alone whose score is at most so much below the
-    best one; 0 for all. `relevance`: meaning decides whether any function is called. No call is made where the
-    best score of a function is below `none_below`, and one at least where it is `call_above` or
-    more (`azent.selection` has the scale: 0 is as near as the nearest of a bank of other functions
+    best one; 0 for all. `relevance`: meaning decides whether any function is called. No call is
+    made where the best score of a function is below `none_below`, and one at least where it is
+    `call_above` or more (`azent.selection` has the scale: 0 is as near as the nearest of a bank of other functions
     are). Between the two the set's gate is asked, or the model decides. All three need an encoder;
     without one, all functions are shown and the model decides.
 

@@ -3,6 +3,7 @@
 read(text, specs)             a whole reply
 Reader(specs)                 a reply as it streams
 read_words, WordsReader       an answer, which is never searched for calls
+begins_in_reasoning(text)     whether a reply closes reasoning that it did not open
 reply_schema, value_schema    the schemas that decoding can be held to
 read_narrowing, NarrowingReader, narrowing_schema
                               the same for replies that only narrow a decision down
@@ -13,12 +14,13 @@ from __future__ import annotations
 from azent.reply.format import reply_schema, value_schema
 from azent.reply.narrowing import NarrowingReader, narrowing_schema, read_narrowing
 from azent.reply.reader import Reader, read
-from azent.reply.words import WordsReader, read_words
+from azent.reply.words import WordsReader, begins_in_reasoning, read_words
 
 __all__ = [
     "NarrowingReader",
     "Reader",
     "WordsReader",
+    "begins_in_reasoning",
     "narrowing_schema",
     "read",
     "read_narrowing",

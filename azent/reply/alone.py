@@ -32,6 +32,9 @@ _ASIDE = re.compile(  # what leads to a call that is shown, or told of, rather t
     r"|\be\.g\.|\A\W*if\b",
     re.IGNORECASE,
 )
+_FORM = re.compile(  # what the form of calls is described by
+    r"\b(?:format|syntax|would|looks? like|is written|written as|reply with)\b", re.IGNORECASE
+)
 _NO_CALL = re.compile(  # words before a tag deny it only where they are of calling
     r"(?:\b(?:not|never|cannot|refuse to)|n['’]t)\s+(?:\w+\s+){0,2}"
     r"(?:call|run|use|send|make|execute|invoke|do)\b",
@@ -47,7 +50,19 @@ _FRAME = re.compile(
     r"|instructions?)>\s*\Z",
     re.IGNORECASE,
 )
+INVENTED = re.compile(  # a line on which the model plays the other side
+    r"[ \t]{0,8}[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation"
+    r"|Results?|Output|User|Human|Assistant)[*_]{0,2}[ \t]{0,2}[:：]",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(  # words of other languages that may refuse a call
+    r"\b(?:nicht|niemals|keine?[mnrs]?|ohne|pas|jamais|sans|nunca|jamás|não|nem|non|mai|niet|geen"
+    r"|не|нет|никогда|no (?:voy|debo|puedo|ejecut\w+|llam\w+))\b|ません|ない|않|못"
+    r"|不(?![过過错錯久同])|[没沒](?![问問关關事])|(?<![特分区區个個])[别別]",
+    re.IGNORECASE,
+)
 _REST = re.compile(GAP + r"(?:[}\])`\"';,]+[ \t]*)?")
+_FENCE_LINE = re.compile(r"`+\Z|(?:^|\n)[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*\Z")
 _NEXT = re.compile(
     r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)[ \t]{0,8}[{\[]"
 )
@@ -58,16 +73,34 @@ _ON = re.compile(r"[ \t]+[^\s<`\"'“.,;:!?)]")
 
 def may_begin(text: str, at: int) -> bool:
     """May a call begin at `at`, judging by what stands before it?"""
-    begin = max(text.rfind("\n", max(0, at - REACH), at) + 1, at - REACH, 0)
-    lead = text[begin:at]
+    lead = line_lead(text, at)
     if _START.fullmatch(lead):
-        return not denied(line_before(text, begin))
+        return not denied(line_before(text, at - len(lead)))
     return bool(_LABEL.fullmatch(lead)) and not _unmeant(lead)
 
 
 def denied(line: str) -> bool:
     """Does a line that leads to a call say that it is not to be made, or not now, or not by us?"""
     return _unmeant(line) if _leads_on(line) else _holds_back(line)
+
+
+def line_lead(text: str, at: int) -> str:
+    """What stands before `at` on its line; only as far back as `REACH`."""
+    return text[max(text.rfind("\n", max(0, at - REACH), at) + 1, at - REACH, 0) : at]
+
+
+def is_shown(text: str, at: int) -> bool:
+    """Do the words before `at` say that what stands there is shown or refused, and not meant?"""
+    lead = line_lead(text, at)
+    if lead.lstrip().startswith((">", "|", "<!--")) or _unmeant(lead) or _FORM.search(lead):
+        return True
+    return not lead.strip() and denied(line_before(text, at - len(lead)))
+
+
+def may_be_refused(lead: str) -> bool:
+    """May the last sentence of a lead refuse, in a language that only some words are known of?"""
+    sentences = re.split(r"[.!?]\s+|[。！？]", lead.strip().rstrip("。！？"))
+    return bool(_REFUSAL.search(sentences[-1]))
 
 
 def _leads_on(line: str) -> bool:
@@ -85,8 +118,10 @@ def _unmeant(lead: str) -> bool:
 
 
 def line_before(text: str, begin: int) -> str:
-    """The last line with words in it before a line; only as far back as `REACH`."""
-    lead = text[max(0, begin - REACH) : begin].rstrip().rstrip("`").rstrip()
+    """The last line with words in it before a line, fences aside; only as far back as `REACH`."""
+    lead = text[max(0, begin - REACH) : begin].rstrip()
+    while (fence := _FENCE_LINE.search(lead)) is not None:
+        lead = lead[: fence.start()].rstrip()
     return lead[lead.rfind("\n") + 1 :]
 
 
@@ -108,9 +143,9 @@ def is_mentioned(text: str, begin: int, end: int) -> bool:
 
 def _is_led_away(text: str, begin: int) -> bool:
     """Does its line quote it, or do the words before it say that it is not to be made?"""
-    start = max(text.rfind("\n", max(0, begin - REACH), begin) + 1, begin - REACH, 0)
-    lead = text[start:begin].strip()
-    if not lead and not _leads_on(lead := line_before(text, start)):
+    before = line_lead(text, begin)
+    lead = before.strip()
+    if not lead and not _leads_on(lead := line_before(text, begin - len(before))):
         return _holds_back(lead)
     last = _SENTENCES.split(lead)[-1]
     return lead.startswith(">") or bool(_NO_CALL.search(last) or _ASIDE.search(last))

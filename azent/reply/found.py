@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from azent.messages import Call, Problem, Specs
 
@@ -64,6 +64,19 @@ class Block:
     def says_something(self) -> bool:
         """Is it more than words: calls, a problem, or the sign that no call is needed?"""
         return bool(self.calls or self.problem or self.wrapper)
+
+
+def joined_blocks(one: Block, other: Block) -> Block:
+    """Two blocks that follow one another as one, with the calls of both."""
+    return replace(
+        other,
+        calls=one.calls + other.calls,
+        repairs=one.repairs + other.repairs,
+        words=one.words or other.words,
+        thinking=one.thinking or other.thinking,
+        problem=one.problem or other.problem,
+        wrapper=one.wrapper and other.wrapper,
+    )
 
 
 Recogniser = Callable[[str, int, Terms], Block | None]

@@ -33,6 +33,10 @@ class Outlet:
             self._given.append(ready)
         return ready
 
+    def rest(self) -> str:
+        """What was put in and is not taken yet."""
+        return self._waiting
+
     def end(self, whole: str) -> None:
         """The text turned out to be `whole`: what is still missing of it is ready."""
         self._ended, given = True, "".join(self._given)

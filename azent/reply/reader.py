@@ -7,15 +7,15 @@ returns cannot depend on how the text was cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
 from azent.messages import Call, Problem, Reply, Specs
 from azent.reply.found import Block, Terms
 from azent.reply.held import HeldCalls
-from azent.reply.outlet import NOTHING, Outlet
+from azent.reply.outlet import NOTHING
 from azent.reply.scan import Scan, undone
+from azent.reply.shown import Shown
 from azent.validate import checked
 
 _OR = re.compile(r"\W*(?:or|or else|alternatively)\W*", re.IGNORECASE)
@@ -36,21 +36,23 @@ class Reader:
     """Reads a reply while it streams; see `azent.ReplyReader`.
 
     `held` says that decoding was held to `reply_schema`: then calls are given out as they come.
+    `opened` says that the reply is expected to begin within reasoning that it will close.
     """
 
-    def __init__(self, specs: Specs, *, held: bool = False, trusted: bool = True) -> None:
+    def __init__(
+        self, specs: Specs, *, held: bool = False, trusted: bool = True, opened: bool = False
+    ) -> None:
         self._specs, self._trusted = specs, trusted
         self._scan = Scan(Terms(specs, trusted))
         self._held = HeldCalls(specs, trusted) if held else None
         self._texts: list[str] = []
         self._native: list[Call] = []
-        self._words = Outlet()
-        self._thoughts = Outlet()
+        self._shown = Shown(opened)
 
     def feed(self, piece: str) -> list[Call]:
         """Take a piece of text; the calls that are certain with it (none unless `held`)."""
         self._texts.append(piece)
-        self._take(self._scan.feed(piece))
+        self._shown.take(self._scan.feed(piece))
         return self._held.feed(piece) if self._held else []
 
     def native(self, call: Call) -> None:
@@ -59,25 +61,19 @@ class Reader:
 
     def words(self) -> str:
         """The text to show that was not handed out before."""
-        return self._words.take()
+        return self._shown.words()
 
     def thoughts(self) -> str:
         """The reasoning to show that was not handed out before."""
-        return self._thoughts.take()
+        return self._shown.thoughts()
 
     def close(self, done_reason: str = "stop") -> Reply:
         """The whole reply, as `read` has it, with the server's own calls behind those it read."""
         reply = read(
             "".join(self._texts), self._specs, done_reason=done_reason, trusted=self._trusted
         )
-        self._words.end(reply.text)
-        self._thoughts.end(reply.thinking)
+        self._shown.end(reply)
         return _with_native(reply, self._native, self._specs, self._trusted)
-
-    def _take(self, blocks: Iterable[Block]) -> None:
-        for block in blocks:
-            self._words.put(block.words)
-            self._thoughts.put(block.thinking)
 
 
 def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) -> Reply:

@@ -15,25 +15,22 @@ from dataclasses import replace
 from azent.literals import strict
 from azent.reply import alone
 from azent.reply.dialects import answer_at, dialect_at
-from azent.reply.dialects.harmony import harmony
 from azent.reply.dialects.markup import tag_named_tool
 from azent.reply.dialects.python import python_calls
 from azent.reply.dialects.react import react
 from azent.reply.fence import fenced
 from azent.reply.found import Block, Mode, Terms
+from azent.reply.inline import beside_words, inline
 from azent.reply.spots import Spot, held_from, next_spot
 from azent.reply.weigh import protocol
 
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
 _MAYBE_SEQUEL = re.compile(r"[\s,;]*+(?:an?d?|or?)?\s*\Z")
 _HELD_IN_MODE = re.compile(
-    r"<\|[^\n]{0,200}\Z|<\|(?:call|return)\|>\s{0,8}<[^>\n]{0,8}\Z|[<\[◁\n][^<\[◁]{0,40}\Z|\s+\Z"
+    r"<\|[^\n]{0,200}\Z|<\|(?:call|return)\|>\s{0,8}<[^>\n]{0,8}\Z|[<\[◁][^<\[◁]{0,40}\Z"
+    r"|\n[ \t]{0,30}[`~]*\Z|\s+\Z"
 )
-_INVENTED = re.compile(
-    r"[ \t]{0,8}[*_]{0,2}(?:(?:Tool|Function)[ _]?(?:results?|responses?|outputs?)|Observation"
-    r"|Results?|Output|User|Human|Assistant)[*_]{0,2}[ \t]{0,2}[:：]",
-    re.IGNORECASE,
-)
+_WORD = re.compile(r"\S")
 _NEXT = 12  # so many characters tell whether a line goes on behind a call with a call
 _PATIENCE = 20_000  # characters that may be read in vain, besides twice as many as were passed
 
@@ -49,7 +46,7 @@ class Scan:
         self._passed = 0
         self._missed = 0
         self._mode: Mode | None = None
-        self._called = self._chained = self._stopped = False
+        self._called = self._chained = self._stopped = self._said = False
         self._waiting: list[str] = []
         self._waits_for = 0
 
@@ -90,7 +87,7 @@ class Scan:
         if behind > 4000:
             self._text, self._at = self._text[behind:], self._at - behind
         held = len(self._text) - self._at
-        self._waits_for = held // 8 if held > 2000 else 0
+        self._waits_for = held // 8 if held > 300 else 0
 
     # ---- the pass ----
 
@@ -129,7 +126,7 @@ class Scan:
         while (spot := next_spot(self._text, at, terms.specs, terms.words_only)) is not None:
             block = self._read(spot, terms) if self._patient(spot) else None
             if block is not None and block.open and terms.more:
-                yield from self._prose(self._whole_lines(spot.begin))
+                yield from self._prose(self._whole_lines(min(spot.begin, spot.start)))
                 return
             if block is not None and not self._in_vain(spot, block):
                 # A quote mark before a call is dropped with it; before words it is one of them.
@@ -166,6 +163,7 @@ class Scan:
         if self._called:
             words = self._without_inventions(words)
         self._at, self._passed = end, self._passed + end - begin
+        self._said = self._said or bool(words.strip())
         if words:
             yield Block(end, words=words)
 
@@ -173,7 +171,7 @@ class Scan:
         """The words up to a line on which the model plays the other side."""
         at = 0
         while (at := words.find("\n", at)) >= 0:
-            if _INVENTED.match(words, at + 1):
+            if alone.INVENTED.match(words, at + 1):
                 self._stopped = True
                 return words[:at]
             at += 1
@@ -183,6 +181,7 @@ class Scan:
         if self._stopped:
             return
         self._passed += block.end - self._at
+        self._said = (self._said or bool(block.words)) and not block.undo
         self._at, self._mode, self._stopped = block.end, block.mode, block.stop
         self._called = (self._called or bool(block.calls)) and not block.undo
         self._chained = bool(block.calls or block.wrapper or block.undo or block.mark)
@@ -208,14 +207,19 @@ class Scan:
         match spot.kind:
             case "value":
                 return self._value(at, terms, sequel=False)
+            case "inline":
+                return inline(text, at, terms)
             case "quoted":
                 return _in_quotes(text, at, terms)
             case "fence":
                 return fenced(text, at, terms)
             case "react":
                 return react(text, at, terms)
-            case "header":
-                return harmony(text, at, terms)
+            case "line":
+                return dialect_at(text, at, terms, "line")
+            case "reply":
+                said = self._said or _WORD.search(text, self._at, spot.begin)
+                return None if said else dialect_at(text, at, terms, "reply")
             case "python":
                 return self._line_of_python(at, terms)
             case "answer":
@@ -260,6 +264,8 @@ class Scan:
         end, alone_there = alone.rest_of_line(self._text, block.end)
         if terms.more and self._line_is_open(end):
             return Block(len(self._text), open=True)
+        if not alone_there and not alone.is_shown(self._text, at):
+            return beside_words(self._text, at, block)
         if not alone_there:
             return Block(block.end, words=self._text[at : block.end])
         return replace(block, end=end) if block.says_something else block

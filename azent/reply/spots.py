@@ -11,10 +11,12 @@ import re
 from dataclasses import dataclass
 
 from azent.messages import Specs
-from azent.reply import alone
-from azent.reply.dialects import ANSWER_OPENERS, OPENERS
+from azent.reply import alone, inline
+from azent.reply.dialects import ANSWER_OPENERS, FIRST, HEADS, openers
+from azent.reply.dialects.openers import beginnings
 
-_SPOT = re.compile(r"[\n:：=<\[`◁]")
+_FIRST = f"[{re.escape(FIRST)}]"
+_SPOT = re.compile(rf"[\n:：=`<{{]|{_FIRST}")  # "<" too, because a tool's name may be a tag
 _VALUE = r"[{\[｛［](?!/?[A-Z_]{4,}\])"
 _BEGIN = rf"\n{alone.UNSEEN}{{0,80}}(?:(?:[-*•+]|\d{{1,3}}[.)])[ \t]{{1,20}})?"
 _LINE = re.compile(
@@ -22,22 +24,29 @@ _LINE = re.compile(
     rf"(?P<value>[`'(]?(?={_VALUE}))|(?P<quoted>(?=\"\{{))|(?P<fence>(?=```|~~~))"
     r"|(?P<react>(?=[*_# \t]{0,6}(?i:Thought|Action|Final Answer)(?: ?\d{1,2})?[*_]{0,2}"
     r"[ \t]{0,2}[:：]))"
-    r"|(?P<header>(?=to=[\w.:-]{1,100}\s{0,8}<\|))|(?P<functools>(?=functools\[))"
-    r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\()))"
+    rf"|(?P<line>(?={openers('line')}))"
+    r"|(?P<python>(?=(?:print\(|await )?[A-Za-z_][\w.:-]{0,80}\())"
+    rf"|(?P<reply>(?={openers('reply')})))"
 )
 _LABEL = re.compile(rf"[:：=][*_]{{0,3}}[ \t]{{0,80}}(?P<value>`?(?={_VALUE}))")
-_MARK = re.compile(rf"(?P<dialect>(?={OPENERS}))")
+_MARK = re.compile(rf"(?P<dialect>(?={openers('anywhere')}))")
 _ANSWER = re.compile(rf"(?P<answer>(?={ANSWER_OPENERS}))")
 _FENCE = re.compile(r"(?P<fence>(?=```))")
-_LIKELY = re.compile(r"[\[◁]|</?[|｜tTfFisSrRabeu]")
 _TAG = re.compile(r"<(?P<tag>[A-Za-z_][\w.-]{0,100})[ \t]{0,8}/?>")
-_LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE}
+_INLINE = re.compile(rf"(?P<inline>(?={inline.OPENER}))")
+_LOOK = {"\n": _LINE, ":": _LABEL, "：": _LABEL, "=": _LABEL, "`": _FENCE, "{": _INLINE}
 
 REACH = 240  # no spot needs more text than this to be recognised as one
+_BEGUN = re.compile(
+    rf"(?={_FIRST})(?:{beginnings(HEADS)}|(?:{'|'.join(map(re.escape, HEADS))})\S{{0,24}}\Z)"
+)
 _HELD = re.compile(
     rf"{_BEGIN}(?:[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
-    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?)\Z"
-    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?|"
+    r"(?:assistant|commentary|analysis)[ a-z]{0,20}(?:to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8}<?)?"
+    r"|to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8})\Z"
+    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z|\{[^\n]{0,20}\Z"
+    rf"|{inline.HELD_MARKS}"
     r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z|<(?:\|channel|unused94)>\w{0,6}\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )
@@ -56,20 +65,24 @@ class Spot:
 def next_spot(text: str, at: int, specs: Specs, words_only: bool) -> Spot | None:
     """The first spot at or after `at`."""
     for hit in _SPOT.finditer(text, at):
-        match = _looked(text, hit.start(), hit.group(), words_only)
+        match = _looked(text, hit.start(), words_only)
         if match is not None:
             kind = str(match.lastgroup)
+            if kind == "inline":
+                start = inline.marks_before(text, at, match.start())
+                return Spot(kind, match.start(), start, match.start())
             return Spot(kind, match.start(), match.start(kind), match.end())
         if hit.group() == "<" and not words_only and _names_tool(text, hit.start(), specs):
             return Spot("tag", hit.start(), hit.start(), hit.start())
     return None
 
 
-def _looked(text: str, at: int, char: str, words_only: bool) -> re.Match[str] | None:
-    if char not in _LOOK:
-        look = _ANSWER if words_only else _MARK
-        return look.match(text, at) if _LIKELY.match(text, at) else None
-    return None if words_only else _LOOK[char].match(text, at)
+def _looked(text: str, at: int, words_only: bool) -> re.Match[str] | None:
+    """What begins at `at`: a dialect, or what else may begin with its first character."""
+    match = (_ANSWER if words_only else _MARK).match(text, at)
+    if match is not None or words_only or text[at] not in _LOOK:
+        return match
+    return _LOOK[text[at]].match(text, at)
 
 
 def _names_tool(text: str, at: int, specs: Specs) -> bool:
@@ -79,5 +92,6 @@ def _names_tool(text: str, at: int, specs: Specs) -> bool:
 
 def held_from(text: str, at: int) -> int:
     """From where on the end of `text` is not certain to be prose; not before `at`."""
-    held = _HELD.search(text, max(at, len(text.rstrip()) - REACH))
-    return max(at, held.start()) if held else len(text)
+    since = max(at, len(text.rstrip()) - REACH)
+    starts = [found.start() for each in (_HELD, _BEGUN) if (found := each.search(text, since))]
+    return min([*starts, len(text)])

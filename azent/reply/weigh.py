@@ -23,9 +23,13 @@ _HINTS = re.compile(
 )
 _NAMED = re.compile(r"""["'“]?(?:name|function|action)["'”]?\s*[:：]\s*["'“]?([\w.:/-]{1,80})""")
 _EFFORT = 40  # what it takes to look at all, in characters
-_SHUT = re.compile(r"[}\])]\s*(?:</?\|?\w+\|?>\s*|```\s*)*\Z")
+_SHUT = re.compile(r"(?:[}\])]\s*)+(?:</?\|?\w+\|?>\s*|```\s*)*\Z")
+_BRACKET = re.compile(r"[}\])]")
 _AHEAD = re.compile(r"(?:\s*+\S){100}")  # no decision on a value looks farther than that ahead
-_AGAIN = "Write the call as one JSON object, with quotes and backslashes in strings escaped."
+_AGAIN = (
+    'Write the call as one JSON object, with straight quotes (") around strings, '
+    "and quotes and backslashes inside them escaped."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,14 @@ def values_at(text: str, at: int, **how: Any) -> list[Reading]:
 
 def _check_quotes(likeliest: Reading, text: str, at: int, terms: Terms) -> None:
     """Raises Fault where a string has no end though its call has: then its quotes are wrong."""
-    whole = not (terms.more or terms.cut)
-    if whole and likeliest.cut and _SHUT.search(text, max(at, len(text) - 80)):
-        Lenient(text, at, naive=True).read()
+    if terms.more or terms.cut or not likeliest.cut:
+        return
+    shut = _SHUT.search(text, max(at, len(text) - 80))
+    if shut is None:
+        return
+    Lenient(text, at, naive=True).read()
+    if len(_BRACKET.findall(shut.group())) >= len(likeliest.unclosed):
+        raise Fault("a string in it has no end", len(text), reach=len(text))
 
 
 def call_with(name: str, text: str, at: int, terms: Terms, **how: Any) -> Block:

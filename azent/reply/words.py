@@ -7,9 +7,9 @@ only reasoning is told apart, and the marks by which chat templates end a turn a
 from __future__ import annotations
 
 from azent.messages import Call, Problem, Reply
-from azent.reply.found import Block, Terms
-from azent.reply.outlet import Outlet
+from azent.reply.found import Terms
 from azent.reply.scan import Scan, undone
+from azent.reply.shown import Shown
 
 _NO_CALLS = Terms({}, words_only=True)
 
@@ -27,15 +27,15 @@ def read_words(text: str, *, done_reason: str = "stop") -> Reply:
 class WordsReader:
     """Reads an answer while it streams: the methods of `Reader`, without calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, opened: bool = False) -> None:
         self._scan = Scan(_NO_CALLS)
         self._texts: list[str] = []
-        self._words, self._thoughts = Outlet(), Outlet()
+        self._shown = Shown(opened)
 
     def feed(self, piece: str) -> list[Call]:
         """Take a piece of text; there are never calls in it."""
         self._texts.append(piece)
-        self._take(self._scan.feed(piece))
+        self._shown.take(self._scan.feed(piece))
         return []
 
     def native(self, call: Call) -> None:
@@ -43,20 +43,19 @@ class WordsReader:
 
     def words(self) -> str:
         """The text to show that was not handed out before."""
-        return self._words.take()
+        return self._shown.words()
 
     def thoughts(self) -> str:
         """The reasoning to show that was not handed out before."""
-        return self._thoughts.take()
+        return self._shown.thoughts()
 
     def close(self, done_reason: str = "stop") -> Reply:
         """The whole answer, as `read_words` has it."""
         reply = read_words("".join(self._texts), done_reason=done_reason)
-        self._words.end(reply.text)
-        self._thoughts.end(reply.thinking)
+        self._shown.end(reply)
         return reply
 
-    def _take(self, blocks: list[Block]) -> None:
-        for block in blocks:
-            self._words.put(block.words)
-            self._thoughts.put(block.thinking)
+
+def begins_in_reasoning(text: str) -> bool:
+    """Does a reply close reasoning that it did not open?"""
+    return any(block.undo for block in Scan(_NO_CALLS).whole(text))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from azent.errors import AzentError
 from azent.messages import Context, Problem, ProblemKind
@@ -21,6 +22,7 @@ from azent.schema.signature import EMPTY, Kind, Parameter
 
 _UNGIVEN: Any = object()
 _SUBJECT = re.compile(r"^[A-Z]\w+ (?=should )")  # "String should ...": the value stands there
+_STRUCTURAL = ("literal_error", "enum", "missing", "extra_forbidden")
 _DATE = "should be a date as YYYY-MM-DD"
 _FORMS = {  # what pydantic says of these tells how it reads them, not how to write them
     "date": _DATE,
@@ -99,7 +101,7 @@ def _built(
         adapter = introspected.adapters[key] = adapter_for(hint, introspected.function)
     path = f"$.{name or key}"
     try:
-        return adapter.validate_json(json.dumps(value), strict=True)
+        return adapter.validate_json(json.dumps(value), strict=True, by_alias=True, by_name=True)
     except ValidationError as error:
         kind, sentence = _explained(error, path, value)
         raise _invalid(introspected, kind, sentence) from None
@@ -110,7 +112,7 @@ def _built(
 
 def _explained(error: ValidationError, path: str, value: Any) -> tuple[ProblemKind, str]:
     """The first thing that pydantic found wrong, in words for the model."""
-    first = error.errors(include_url=False)[0]
+    first = _of_branch_meant(error.errors(include_url=False), value)[0]
     *above, last = first["loc"] or ("",)
     if first["type"] == "missing" and isinstance(last, str):
         return "missing_argument", f"{last!r} is missing at {path}{_steps(above, value)}"
@@ -120,14 +122,49 @@ def _explained(error: ValidationError, path: str, value: Any) -> tuple[ProblemKi
     return "invalid_argument", f"{_short(first['input'])} {message} at {where}"
 
 
+def _of_branch_meant(errors: list[ErrorDetails], value: Any) -> list[ErrorDetails]:
+    """The errors of the first value that is wrong; of a union, those of the branch that is meant.
+
+    That is one whose type, names and tags are not among the errors, with as few as possible.
+    """
+    branches: dict[tuple[Any, ...], list[ErrorDetails]] = {}
+    for each in errors:
+        branches.setdefault(_branch(each, value), []).append(each)
+    first = _branch(errors[0], value)[:-1]
+    return min((b for key, b in branches.items() if key[:-1] == first), key=_distance)
+
+
+def _branch(error: ErrorDetails, value: Any) -> tuple[Any, ...]:
+    """Where an error is, down to the name of a branch of a union, which is no step into a value."""
+    taken: list[Any] = []
+    for step in error["loc"]:
+        if _is_step(value, step):
+            value = value[step]
+        elif error["type"] != "missing" or step != error["loc"][-1]:
+            return (*taken, step)
+        taken.append(step)
+    return ("",)
+
+
+def _distance(errors: list[ErrorDetails]) -> tuple[bool, int]:
+    """Is something wrong that the schema would have told of the branch that is meant? How much?"""
+    is_other = any(each["type"] in _STRUCTURAL or each["type"].endswith("_type") for each in errors)
+    return is_other, len(errors)
+
+
+def _is_step(value: Any, step: Any) -> bool:
+    if isinstance(value, dict):
+        return step in value
+    return isinstance(value, list) and isinstance(step, int) and step < len(value)
+
+
 def _steps(loc: Sequence[int | str], value: Any) -> str:
     """A path into a value, without what pydantic adds to name a branch of a union."""
     steps = ""
     for step in loc:
-        if isinstance(value, dict) and step in value:
-            steps, value = f"{steps}.{step}", value[step]
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            steps, value = f"{steps}[{step}]", value[step]
+        if _is_step(value, step):
+            shown = f".{step}" if isinstance(value, dict) else f"[{step}]"
+            steps, value = f"{steps}{shown}", value[step]
     return steps
 
 

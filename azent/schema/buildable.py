@@ -114,10 +114,20 @@ def _typed_dict(hint: Any, scope: Scope) -> Any:
     kin: Any = typing_extensions.TypedDict(hint.__name__, {})  # type: ignore[misc]  # a variable
     scope.replaced[hint] = kin
     keys = typing.get_type_hints(hint, localns=dict(scope.names), include_extras=True)
-    kin.__annotations__ = {key: buildable(each, scope) for key, each in keys.items()}
+    built = {key: buildable(each, scope) for key, each in keys.items()}
+    kin.__annotations__ = {key: _with_aliases(each, keys[key]) for key, each in built.items()}
     kin.__required_keys__, kin.__optional_keys__ = hint.__required_keys__, hint.__optional_keys__
     kin.__doc__, kin.__module__ = hint.__doc__, hint.__module__
     return kin
+
+
+def _with_aliases(built: Any, hint: Any) -> Any:
+    """The annotation of a key with the other names that a `Field` of its own gives it."""
+    metadata = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    for each in metadata:
+        if isinstance(each, FieldInfo) and (alias := each.validation_alias or each.alias):
+            return Annotated[built, Field(validation_alias=alias)]
+    return built
 
 
 def _generic(hint: Any, origin: Any, scope: Scope) -> Any:

@@ -11,6 +11,8 @@ import typing_extensions
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
+from azent.messages import ALIASES
+from azent.schema.aliases import with_aliases
 from azent.schema.buildable import SCALARS, has_plain_values, text_in
 from azent.schema.docs import parse_docs
 from azent.schema.plain import Json
@@ -36,11 +38,22 @@ class _Writer(GenerateJsonSchema):
     def model_schema(self, schema: Any) -> Json:
         return _explained(super().model_schema(schema), schema["cls"])
 
+    def model_fields_schema(self, schema: Any) -> Json:
+        return self._with_aliases(super().model_fields_schema(schema), schema["fields"])
+
+    def dataclass_args_schema(self, schema: Any) -> Json:
+        fields = {field["name"]: field for field in schema["fields"]}
+        return self._with_aliases(super().dataclass_args_schema(schema), fields)
+
+    def _with_aliases(self, made: Json, fields: Mapping[str, Any]) -> Json:
+        return with_aliases(made, fields) if self.mode == "validation" else made
+
     def dataclass_schema(self, schema: Any) -> Json:
         return _explained(super().dataclass_schema(schema), schema["cls"])
 
     def typed_dict_schema(self, schema: Any) -> Json:
-        return _explained(super().typed_dict_schema(schema), schema.get("cls"))
+        made = self._with_aliases(super().typed_dict_schema(schema), schema["fields"])
+        return _explained(made, schema.get("cls"))
 
     def named_tuple_schema(self, schema: Any) -> Json:
         return _named(super().named_tuple_schema(schema), schema["cls"])
@@ -75,8 +88,9 @@ def _explained(made: Json, kind: Any) -> Json:
     if made.get("description", docstring) == docstring:
         made = {**made, "description": docs.text}
     for name, field in made.get("properties", {}).items():
-        if name in texts:
-            field.setdefault("description", texts[name])
+        names = [name, *(place[0] for place in made.get(ALIASES, {}).get(name, ()))]
+        if text := next((texts[each] for each in names if each in texts), ""):
+            field.setdefault("description", text)
     return {key: value for key, value in made.items() if key != "description" or value}
 
 

@@ -2,56 +2,70 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
 from azent.errors import SchemaError
 from azent.schema.bounds import check_foreign
+from azent.schema.drafts import modern
+from azent.schema.inline import check_ends, inlined
+
+_HINT = 'It has to be a JSON Schema: {"type": "object", "properties": {...}}.'
 
 
-def with_choices_in_items(schema: Any) -> Any:
-    """A schema whose lists have their choices where they belong: in the items.
+def object_schema(given: Any) -> Any:
+    """A schema of parameters in modern forms, and of an object where that is plain.
 
-    `{"type": "array", "enum": ["buzz", "trust"]}` is written often, and means a list of these; as
-    it stands no value fits it. What needs no mending is the same object as before.
+    What needs no mending is the same object as before; what cannot be mended stays as it is.
     """
-    if isinstance(schema, list):
-        items = [with_choices_in_items(each) for each in schema]
-        return schema if all(map(operator.is_, items, schema)) else items
-    if not isinstance(schema, Mapping):
+    schema = modern({} if given is None or given == [] else given)
+    if not isinstance(schema, Mapping) or schema.get("type") == "object":
         return schema
-    parts = {key: with_choices_in_items(value) for key, value in schema.items()}
-    if _is_misplaced(schema):
-        choices = parts.pop("enum")
-        return {**parts, "items": {**parts.get("items", {}), "enum": choices}}
-    return schema if all(parts[key] is schema[key] for key in schema) else parts
-
-
-def _is_misplaced(schema: Mapping[str, Any]) -> bool:
-    """Is it a list that has to be one of some values, none of which is a list?"""
-    choices, items = schema.get("enum"), schema.get("items", {})
-    if schema.get("type") != "array" or not isinstance(choices, list) or not choices:
-        return False
-    return isinstance(items, dict) and not any(isinstance(choice, list) for choice in choices)
+    kinds = schema.get("type", [])
+    is_object = isinstance(kinds, list) and (not kinds or "object" in kinds)
+    is_nothing = kinds in ("null", ["null"])
+    is_plain = is_object or is_nothing or bool(schema.get("properties"))
+    return {**schema, "type": "object"} if is_plain else schema
 
 
 def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
     """The JSON Schema of a function's parameters, looked through; without one, of no parameters.
 
-    Raises SchemaError for what is none, or none of an object, and for one that is too large.
+    Raises SchemaError for what is none, or none of an object, or leads out of itself. Patterns are
+    not looked at: those of others are never evaluated, and need not be Python's.
     """
+    check_foreign(name, given or {})
+    try:
+        schema = _without_reference(_mapping(object_schema(given)))
+        return _checked({"type": "object", "properties": {}, **schema})
+    except SchemaError as error:
+        said = f"the parameters of {name!r} are no JSON Schema: {error}"
+        raise SchemaError(said, _HINT) from error
+
+
+def _checked(schema: dict[str, Any]) -> dict[str, Any]:
     import jsonschema
 
-    if given is not None and not isinstance(given, dict):
-        raise SchemaError(f"the parameters of {name!r} are no JSON Schema")
-    check_foreign(name, given or {})
-    schema = {"type": "object", "properties": {}, **with_choices_in_items(given or {})}
     try:
-        jsonschema.Draft202012Validator.check_schema(schema)
+        no_formats = jsonschema.FormatChecker(formats=())
+        jsonschema.Draft202012Validator.check_schema(schema, format_checker=no_formats)
     except (jsonschema.SchemaError, RecursionError) as error:
-        said = getattr(error, "message", "it is nested too deeply")
-        raise SchemaError(f"the parameters of {name!r} are no JSON Schema: {said}") from error
+        raise SchemaError(getattr(error, "message", "it is nested too deeply")) from error
     if schema["type"] != "object":
-        raise SchemaError(f"the parameters of {name!r} must be of the type 'object'")
+        raise SchemaError(f"they must be of the type 'object', not {schema['type']!r}")
+    inlined(schema)  # refuses what is too large with its references
+    check_ends(schema)
     return schema
+
+
+def _without_reference(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema itself where the root only refers to it: the arguments are looked up there."""
+    if not schema.keys() & {"$ref", "allOf"}:
+        return schema
+    return inlined({key: value for key, value in schema.items() if key != "type"})
+
+
+def _mapping(schema: Any) -> Mapping[str, Any]:
+    if isinstance(schema, Mapping):
+        return schema
+    raise SchemaError(f"it is {type(schema).__name__}")

@@ -22,6 +22,7 @@ _MOST_COPIED = 500  # nodes that inlining may add before the references are left
 
 _DROPPED = DEFINITIONS | {"title", "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary"}
 _APPLICATORS = ONE | LIST | NAMED
+_ABOUT_THE_SAME = {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
 _NOTES = frozenset({"description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
 
 
@@ -58,6 +59,19 @@ def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
     copied = _Inliner(types, {}).copy(schema)
     return dict(copied)
+
+
+def check_ends(schema: Mapping[str, Any]) -> None:
+    """Refuses references that lead back to themselves without a step into the value.
+
+    `{"not": {"$ref": "#"}}` would be judged for ever. SchemaError also for what leads nowhere.
+    """
+    onward = {ref: set(_in_place(target)) for ref, target in _targets(schema).items()}
+    if any(ref in _reachable(ref, onward) for ref in onward):
+        raise SchemaError(
+            "a schema refers to itself without end",
+            "Put a property or an item between a type and the same type inside of it.",
+        )
 
 
 class _Inliner:
@@ -135,7 +149,7 @@ def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
         if len(targets) > _MOST_TARGETS:
             raise too_large()
         if ref not in targets:
-            targets[ref] = _looked_up(schema, ref)
+            targets[ref] = looked_up(schema, ref)
             waiting.extend(_references(targets[ref]))
     return targets
 
@@ -153,6 +167,20 @@ def _references(node: Any) -> Iterator[str]:
         yield from _references(child)
 
 
+def _in_place(node: Any) -> Iterator[str]:
+    """The references in a schema that are about the same value as the schema itself."""
+    if not isinstance(node, Mapping):
+        return
+    if "$ref" in node:
+        yield node["$ref"]
+    for key in _ABOUT_THE_SAME & node.keys():
+        inner = node[key]
+        parts = inner.values() if isinstance(inner, Mapping) and key in NAMED else [inner]
+        for part in parts:
+            for each in part if isinstance(part, list) else [part]:
+                yield from _in_place(each)
+
+
 def _checked(ref: Any) -> str:
     if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
         raise SchemaError(
@@ -162,7 +190,8 @@ def _checked(ref: Any) -> str:
     return ref
 
 
-def _looked_up(schema: Mapping[str, Any], ref: str) -> Any:
+def looked_up(schema: Mapping[str, Any], ref: str) -> Any:
+    """What a reference refers to. SchemaError: to nothing, or to what is no schema."""
     node: Any = schema
     for step in ref.split("/")[1:]:
         key = unquote(step).replace("~1", "/").replace("~0", "~")

@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from azent.messages import Spec
+from azent.schema.aliases import without_aliases
 from azent.schema.docs import Docs, own_docs, read_docs
 from azent.schema.offer import parameters_schema, returns_schema
 from azent.schema.signature import Signature, name_of, read_signature
@@ -25,6 +26,9 @@ from azent.schema.signature import Signature, name_of, read_signature
 @dataclass(frozen=True, slots=True)
 class Introspected:
     """A function as azent sees it. `spec` is shared by all who ask: treat it as read-only.
+
+    Where fields have other names than those that are shown, `spec["accepts"]` is the schema of
+    the parameters that knows them too.
 
     `adapters` are pydantic's, by parameter; those of plain types are added when first needed.
     """
@@ -48,7 +52,8 @@ def function_to_json(
 
     SchemaError: it cannot be offered to a model.
     """
-    copied: dict[str, Any] = _copy(introspect(function, name=name, description=description).spec)
+    spec = introspect(function, name=name, description=description).spec
+    copied: dict[str, Any] = _copy({key: spec[key] for key in spec if key != "accepts"})
     return copied
 
 
@@ -74,12 +79,14 @@ def _facts(function: Any, name: str | None, description: str | None) -> dict[str
     name = name_of(function, name)
     signature = read_signature(function, name)
     docs = _docs(function)
-    parameters, adapters = parameters_schema(function, name, signature, docs.parameters)
+    accepted, adapters = parameters_schema(function, name, signature, docs.parameters)
+    parameters = without_aliases(accepted)
     spec = {
         "name": name,
         "description": docs.text if description is None else description,
         "parameters": parameters,
         "returns": returns_schema(function, signature.returns, docs.returns),
+        **({} if parameters == accepted else {"accepts": accepted}),
     }
     called = function if inspect.isroutine(function) else _called(function)
     return {

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from azent.errors import SchemaError
+from azent.messages import ALIASES
 from azent.schema.buildable import SCALARS, Scope, buildable, has_plain_values, text_in
 from azent.schema.describe import pydantic_schemas
 from azent.schema.hints import Unresolved, local_names
@@ -31,7 +32,8 @@ def parameters_schema(
 ) -> tuple[Json, Adapters]:
     """The JSON Schema of a function's arguments, and pydantic's adapters that were made for it.
 
-    `texts` are those of the docstring. SchemaError: a parameter has a type that JSON cannot hold.
+    The schema has other names of fields in it (see `aliases`). `texts` are those of the docstring.
+    SchemaError: a parameter has a type that JSON cannot hold.
     """
     offered = [each for each in signature.parameters if not each.is_context]
     hints = {each.name: each.hint for each in offered}
@@ -43,6 +45,8 @@ def parameters_schema(
         "properties": {each.name: _property(each, made[each.name], texts) for each in offered},
         "required": [each.name for each in offered if each.is_required],
     }
+    if aliases := {each.name: each.aliases for each in offered if each.aliases}:
+        whole[ALIASES] = aliases
     if EXTRA in made:
         whole["additionalProperties"] = made[EXTRA] or True
     return inlined_own({**whole, **definitions}) if adapters else whole, adapters

@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 
 from azent.errors import SchemaError
 from azent.messages import Context
+from azent.schema.aliases import Place, aliases_of
 from azent.schema.buildable import text_in
 from azent.schema.describe import pydantic_schemas
 from azent.schema.hints import Unresolved, resolve
@@ -36,7 +37,7 @@ class Parameter:
     """One parameter that a model may fill in, or that azent does (`is_context`).
 
     `default` is what the function itself falls back on; `field` is a pydantic `Field` that holds
-    the default instead, which then has to be passed.
+    the default instead, which then has to be passed. `aliases` are other names of pydantic's.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Parameter:
     default: Any = EMPTY
     field: FieldInfo | None = None
     is_context: bool = False
+    aliases: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +151,20 @@ def _parameter(found: inspect.Parameter, hint: Any) -> Parameter:
     default, field = found.default, None
     if isinstance(default, FieldInfo):
         hint, default = Annotated[Any if hint is EMPTY else hint, default], EMPTY
+    fields = [each for each in _metadata(hint) if isinstance(each, FieldInfo)]
     if default is EMPTY:
-        fields = [each for each in _metadata(hint) if isinstance(each, FieldInfo)]
         field = next((each for each in reversed(fields) if not each.is_required()), None)
     hint = _type_of(default) if hint is EMPTY else hint
-    is_required = default is EMPTY and field is None
     return Parameter(
-        found.name, found.kind, hint, is_required, _text(hint), default, field, _is_context(hint)
+        found.name,
+        found.kind,
+        hint,
+        is_required=default is EMPTY and field is None,
+        text=_text(hint),
+        default=default,
+        field=field,
+        is_context=_is_context(hint),
+        aliases=tuple(place for each in fields for place in aliases_of(each)),
     )
 
 

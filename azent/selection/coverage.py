@@ -1,9 +1,9 @@
 """Which values of a question no call has used yet. Pure.
 
 A small model that is asked for calls writes one and stops. That more are due shows in the question:
-a number, a name or a quotation that stands in it and in no call. Values are compared as they stand,
-so this works alike in every language that writes figures, quotation marks or capitals; where a
-language has none of them, nothing is found, and the model's own number of calls stands.
+a number, a name or a quotation that stands in it and in no call, while another one does. Values are
+compared as they stand, so this works alike in every language that writes figures, quotation marks
+or capitals; where a text has none of them, nothing is found, and one call stands.
 """
 
 from __future__ import annotations
@@ -27,33 +27,52 @@ FACTORS = (1, 0.01, 100, 1000, 1_000_000, -1)  # percent, thousands, millions, s
 
 
 def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, ...]:
-    """The values in a question that stand in no input of these calls.
+    """The values in a question that stand in no input of these calls, though others like them do.
 
-    Words that the called functions' own descriptions use are no values.
+    Values are alike if both are numbers, quotations, or names: a call that used one city leaves the
+    other open, a call that used the time leaves no city open. Words that the called functions' own
+    descriptions use are no values.
     """
     given = [value for call in calls for value in _leaves(call.tool_input)]
     about = _folded(" ".join(_texts(specs[call.tool]) for call in calls if call.tool in specs))
-    open_values = (each for each in values_of(question) if not _is_among(each, given))
-    return tuple(each for each in open_values if not _is_word_of(each, about))
+    found = [
+        tuple(
+            each for each in values if not _is_among(each, given) and not _is_word_of(each, about)
+        )
+        for values in _values_by_kind(question)
+        if any(_is_among(each, given) for each in values)
+    ]
+    return tuple(dict.fromkeys(value for values in found for value in values))
 
 
 def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> bool:
     """Does a further call use a value of the question that the calls before it leave open?
 
     All its numbers must stand in the question, too: a model that is pressed for a call that needs
-    the result of another one makes that result up.
+    the result of another one makes that result up. And a call of another function must have as many
+    new values as it shares: with fewer it says again what was asked for already.
     """
     given = list(_leaves(call.tool_input))
     said = values_of(question)
     numbers = [value for value in given if _is_number(value)]
-    made_up = any(abs(n) > 1 and not any(_is_equal(v, n) for v in said) for n in numbers)
-    return not made_up and any(_is_among(v, given) for v in uncovered(question, calls, specs))
+    if any(abs(n) > 1 and not any(_is_equal(value, n) for value in said) for n in numbers):
+        return False
+    fresh = sum(_is_among(value, given) for value in uncovered(question, calls, specs))
+    if any(call.tool == other.tool for other in calls):
+        return fresh > 0
+    before = [value for other in calls for value in _leaves(other.tool_input)]
+    shared = sum(_is_among(value, given) and _is_among(value, before) for value in said)
+    return 0 < fresh >= shared
 
 
 def values_of(text: str) -> tuple[str, ...]:
     """The values that stand in a text, each once: numbers, quotations, names in capitals."""
+    return tuple(dict.fromkeys(value for values in _values_by_kind(text) for value in values))
+
+
+def _values_by_kind(text: str) -> tuple[tuple[str, ...], ...]:
     text = unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])
-    return tuple(dict.fromkeys((*_numbers(text), *_quotations(text), *_names(text))))
+    return tuple(_numbers(text)), tuple(_quotations(text)), tuple(_names(text))
 
 
 def _numbers(text: str) -> Iterator[str]:

@@ -43,6 +43,14 @@ class Thoughts:
 
 
 @dataclass(frozen=True, slots=True)
+class Reread:
+    """Words that were handed out, and what is left of them: the rest turned out to be reasoning."""
+
+    words: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """The end: the calls to make, if any, why it ended ("stop", "length"), and what it cost."""
 
@@ -61,7 +69,7 @@ class Whole:
     finish: Finish
 
 
-Piece: TypeAlias = Words | Thoughts | Finish
+Piece: TypeAlias = Words | Thoughts | Reread | Finish
 
 
 async def answered(model: Model, turn: Turn) -> AsyncGenerator[Piece]:
@@ -82,6 +90,8 @@ async def whole(pieces: AsyncIterator[Piece]) -> Whole:
                 text += more
             case Thoughts(more):
                 thinking += more
+            case Reread(words, left):
+                text = text.removesuffix(words) + left
             case Finish():
                 finish = piece
     return Whole(text, thinking, finish)
@@ -93,7 +103,7 @@ class _Hearing:
     def __init__(self, *, parallel: bool) -> None:
         self.parallel = parallel
         self.deciding = False
-        self.kept = ""
+        self.kept = self.given = ""
         self.reason = "stop"
         self.corrections = 0
 
@@ -101,9 +111,11 @@ class _Hearing:
         match event:
             case Asking(move):
                 self.deciding, self.kept = move not in ("answer", "single"), ""
+                self.given = ""
             case Chunk(text) if self.deciding:
                 self.kept += text
             case Chunk(text):
+                self.given += text
                 return [Words(text)]
             case Thinking(text):
                 return [Thoughts(text)]
@@ -111,7 +123,9 @@ class _Hearing:
                 self.reason = reply.done_reason
                 self.corrections += not usable(reply)
                 said = bool(self.kept) and reply.move not in NARROWING and not reply.problem
-                return [Words(self.kept)] if said else []
+                if self.given.strip() != reply.text and self.given.endswith(reply.text):
+                    return [Reread(self.given, reply.text)]
+                return [Words(reply.text)] if said else []
             case Answer(calls=calls, usage=usage):
                 made = calls if self.parallel else calls[:1]
                 return [Finish(made, self.reason, usage, self.corrections)]

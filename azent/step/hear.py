@@ -43,7 +43,13 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
             for c in reply.calls
         ]
         return (*log, reply, *over, Note("stopped", "terminated"))
-    answered = [_result_at_once(call, turn, reply, terms) for call in reply.calls]
+    made = [other for other in replies_of(folded(turn)) if other.calls]
+    before = {key_of(call): call for call in reversed(made[-1].calls)} if made else {}
+    again = repeats([*map(signature, made), signature(reply)])
+    answered = [
+        _result_at_once(call, before.get(key_of(call)) if before else None, again, turn, terms)
+        for call in reply.calls
+    ]
     heard = (*log, reply, *(result for result in answered if result is not None))
     return (*heard, Correction(reply.problem)) if reply.problem else heard
 
@@ -137,16 +143,16 @@ def refuse(log: Log, call: Call, terms: Terms) -> Log:
 def take(log: Log, result: Result, terms: Terms) -> Log:
     """The log with a result, which identical calls of the same reply share."""
     waiting = {call.id: call for call in pending(turn_of(log))}
-    if result.id not in waiting:
+    if (own := waiting.pop(result.id, None)) is None:
         return log
-    twins = [
-        call
-        for call in waiting.values()
-        if call.id != result.id
-        and call.tool not in terms.repeatable
-        and key_of(call) == key_of(waiting[result.id])
-    ]
+    shared = [] if own.tool in terms.repeatable else waiting.values()
+    twins = [call for call in shared if _are_alike(call, own) and key_of(call) == key_of(own)]
     return (*log, result, *(replace(result, id=twin.id) for twin in twins))
+
+
+def _are_alike(call: Call, other: Call) -> bool:
+    """May two calls be the same? Quick to find out, where `key_of` is not."""
+    return call.tool == other.tool and call.tool_input == other.tool_input
 
 
 def to_run(calls: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
@@ -186,15 +192,18 @@ def _numbered(calls: Iterable[Call], before: int) -> tuple[Call, ...]:
     return tuple(replace(call, id=str(n)) for n, call in enumerate(calls, start=before + 1))
 
 
-def _result_at_once(call: Call, turn: Log, reply: Reply, terms: Terms) -> Result | None:
-    """The result of a call that is not to be run: it is illegal, or was made just before."""
+def _result_at_once(
+    call: Call, before: Call | None, again: bool, turn: Log, terms: Terms
+) -> Result | None:
+    """The result of a call that is not to be run: it is illegal, or was made just before.
+
+    `before` is the same call in the last reply that made any; `again` says that the whole reply
+    repeats.
+    """
     if call.problem:
         return Result(call.tool, call.problem.message, False, call.problem, id=call.id)
-    made = [other for other in replies_of(folded(turn)) if other.calls]
-    before = next((c for c in made[-1].calls if key_of(c) == key_of(call)), None) if made else None
     if before is None or call.tool in terms.repeatable:
         return None
-    again = repeats([*map(signature, made), signature(reply)])
     if call.tool in terms.readonly and not again:
         return None
     first = next((m for m in turn if isinstance(m, Result) and m.id == before.id), None)

@@ -30,7 +30,7 @@ class Listening:
     """
 
     def __init__(self, ask: Ask, terms: Terms, log: Log = ()) -> None:
-        self.reader = reader_for(ask, terms)
+        self.reader = reader_for(ask, terms, log)
         self.raw = ""
         self.thoughts = ""
         self.certain: list[Call] = []

@@ -28,7 +28,6 @@ from azent.selection import (
     Scope,
     decides_by_meaning,
     description_of,
-    is_first,
     narrowing_due,
     narrows,
     queries_of,
@@ -221,8 +220,6 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
     least, most = scope.least, scope.most
     if move == "more":
         scope, least, most = _scope(without_last_reply(log), terms), MOST_CALLS, MOST_CALLS
-    elif terms.prompts.selection.more and is_first(turn_of(log)):
-        most = most or 1  # further calls are asked for where the question has values left
     return reply_schema(
         scope.specs,
         choice_now(turn_of(log), terms),

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from azent.messages import Move
-from azent.reply import NarrowingReader, Reader, WordsReader
+from azent.log import replies_of
+from azent.messages import Log, Move
+from azent.reply import NarrowingReader, Reader, WordsReader, begins_in_reasoning
 from azent.request import Terms
 from azent.selection import REPLY_TOKENS
 from azent.step.next import Ask
 
 
-def reader_for(step: Ask, terms: Terms) -> Reader | WordsReader | NarrowingReader:
-    """A new reader for the reply to this request."""
+def reader_for(step: Ask, terms: Terms, log: Log = ()) -> Reader | WordsReader | NarrowingReader:
+    """A new reader for the reply to this request.
+
+    A model that closed reasoning in its last reply without opening it will do so again.
+    """
+    opened = begins_in_reasoning(next((reply.raw for reply in reversed(replies_of(log))), ""))
     if step.move == "answer":
-        return WordsReader()
+        return WordsReader(opened=opened)
     if step.move == "gate" or step.move == "choose" or step.move == "list":
         return NarrowingReader(step.move, terms.specs)
-    return Reader(terms.specs, held=step.format is not None, trusted=terms.trusted)
+    held = step.format is not None
+    return Reader(terms.specs, held=held, trusted=terms.trusted, opened=opened and not held)
 
 
 def options_for(move: Move, terms: Terms) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from azent.literals import MAX_DEPTH, literal, plain, repeated_key
 from azent.messages import Call, Problem, Specs
 from azent.validate.coerce import Coercer
-from azent.validate.judge import UNFIT, Judge, judge_for, unusable, verdict
+from azent.validate.judge import Judge, judge_for, unusable, verdict
 from azent.validate.names import nearest, resolved
 
 __all__ = ["arguments_of", "checked", "resolved_tool"]
@@ -69,15 +69,22 @@ def _unknown(name: str, specs: Specs) -> Problem:
 def _judged(call: Call, spec: Mapping[str, Any], trusted: bool) -> tuple[Call, tuple[str, ...]]:
     if (problem := _unreadable(call)) is not None:
         return dataclasses.replace(call, problem=problem), ()
-    judge = judge_for(spec.get("parameters") or _NO_PARAMETERS, trusted)
-    coercer = Coercer(judge)
     try:
-        given = _as_object(call.tool_input, judge, coercer)
-        if not isinstance(given, dict):
-            return dataclasses.replace(call, tool_input={}, problem=_no_object(call, given)), ()
-        made = plain(coercer.coerced(given, judge.schema, "$"))
-    except UNFIT as error:
+        return _checked_input(call, spec, trusted)
+    except Exception as error:
         return dataclasses.replace(call, problem=unusable(call.tool, error)), ()
+
+
+def _checked_input(
+    call: Call, spec: Mapping[str, Any], trusted: bool
+) -> tuple[Call, tuple[str, ...]]:
+    parameters = spec.get("accepts") or spec.get("parameters") or _NO_PARAMETERS
+    judge = judge_for(parameters, trusted)
+    coercer = Coercer(judge)
+    given = _as_object(call.tool_input, judge, coercer)
+    if not isinstance(given, dict):
+        return dataclasses.replace(call, tool_input={}, problem=_no_object(call, given)), ()
+    made = plain(coercer.coerced(given, judge.schema, "$"))
     problem = verdict(call.tool, made, judge) or _unencodable(call.tool, made)
     return dataclasses.replace(call, tool_input=made, problem=problem), tuple(coercer.bent)
 

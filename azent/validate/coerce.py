@@ -8,11 +8,12 @@ Each bend is told in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from azent.literals import Bare, Number, literal, plain
+from azent.messages import ALIASES
 from azent.validate.judge import Judge
 from azent.validate.kinds import (
     IS,
@@ -25,27 +26,34 @@ from azent.validate.kinds import (
     written_as,
 )
 from azent.validate.names import folded, resolved
+from azent.validate.unions import BRANCHES, Branch
 
 _INTEGER = re.compile(r"[+-]?\d{1,4000}(?:\.0*)?(?:[eE]\+?\d{1,3})?")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][+-]?\d{1,3})?")
 _TRUTHS = {"true": True, "false": False}
 _NOTHINGS = ("null", "none", "nil", "undefined", "")
-_UNION = ("anyOf", "oneOf")
+
+_Trial = tuple[int, int, str]  # the ids of a value and of a part of the schema, and the path
+_Try = tuple[Any, list[str], Any]  # what became of a value, what was done to it, and the value
 
 
 class Coercer:
-    """Bends the values of one call; `bent` tells what it did."""
+    """Bends the values of one call; `bent` tells what it did.
 
-    def __init__(self, judge: Judge) -> None:
+    What was tried for an alternative of a union is kept in `_tries`: unions inside of unions would
+    try the same for each alternative of the outer ones.
+    """
+
+    def __init__(self, judge: Judge, tries: dict[_Trial, _Try] | None = None) -> None:
         self.judge = judge
         self.bent: list[str] = []
+        self._tries: dict[_Trial, _Try] = {} if tries is None else tries
 
     def coerced(self, value: Any, part: Any, path: str) -> Any:
         """`value` as a part of the schema asks for it, or unchanged."""
         schema = self.judge.target(part)
-        for union in _UNION:
-            if isinstance(schema.get(union), list):
-                value = self._chosen(value, schema[union], path)
+        for union, branches in schema.get(BRANCHES, {}).items():
+            value = self._chosen(value, schema[union], branches, path)
         for each in schema.get("allOf", ()):
             value = self.coerced(value, each, path)
         if choices := choices_of(schema):
@@ -57,30 +65,43 @@ class Coercer:
 
     # ---- unions ----
 
-    def _chosen(self, value: Any, branches: list[Any], path: str) -> Any:
-        for branch in sorted(branches, key=_is_text) if isinstance(value, Bare) else branches:
-            made, _ = self._tried(value, branch, path)
-            if isinstance(value, Bare) and made is not value and not isinstance(made, list):
-                return made
-            if self.judge.allows(plain(value), branch):
-                return self._tried(value, branch, path)[0]
-        outcomes = []
-        for branch in branches:
-            made, bent = self._tried(value, branch, path)
-            if self.judge.allows(plain(made), branch):
-                outcomes.append((len(bent), made, bent))
-        if not outcomes:
-            return value
-        least = min(cost for cost, _, _ in outcomes)
+    def _chosen(self, value: Any, parts: list[Any], branches: Sequence[Branch], path: str) -> Any:
+        """`value` as one of the alternatives asks for it: the one that takes it as it is, else
+        the one that takes it with the least bending, else the one that is meant."""
+        for part in sorted(parts, key=_is_text) if isinstance(value, Bare) else parts:
+            if isinstance(value, Bare):
+                made, _ = self._tried(value, part, path)
+                if made is not value and not isinstance(made, list):
+                    return made
+            if self.judge.allows(plain(value), part):
+                return self._tried(value, part, path)[0]
+        tries = [self._tried(value, part, path) for part in parts]
+        faults = [
+            self.judge.faults(plain(t[0]), part) for t, part in zip(tries, parts, strict=True)
+        ]
+        if 0 in faults:
+            fitting = [each for each, count in zip(tries, faults, strict=True) if not count]
+            return self._cheapest([(len(bent), made, bent) for made, bent in fitting], value)
+        distances = [each.distance(made) for each, (made, _) in zip(branches, tries, strict=True)]
+        costs = zip(distances, faults, strict=True)
+        return self._cheapest([(cost, *t) for cost, t in zip(costs, tries, strict=True)], value)
+
+    def _cheapest(self, outcomes: list[tuple[Any, Any, list[str]]], value: Any) -> Any:
+        """The outcome of the least cost; the value as it is where that is not one and the same."""
+        least = min((cost for cost, _, _ in outcomes), default=0)
         cheapest = [(made, bent) for cost, made, bent in outcomes if cost == least]
-        if any(repr(made) != repr(cheapest[0][0]) for made, _ in cheapest):
+        if not cheapest or any(repr(made) != repr(cheapest[0][0]) for made, _ in cheapest):
             return value
         self.bent += cheapest[0][1]
         return cheapest[0][0]
 
-    def _tried(self, value: Any, branch: Any, path: str) -> tuple[Any, list[str]]:
-        trial = Coercer(self.judge)
-        return trial.coerced(value, branch, path), trial.bent
+    def _tried(self, value: Any, part: Any, path: str) -> tuple[Any, list[str]]:
+        key = id(value), id(part), path
+        if key not in self._tries:
+            trial = Coercer(self.judge, self._tries)
+            self._tries[key] = (trial.coerced(value, part, path), trial.bent, value)
+        made, bent, _ = self._tries[key]
+        return made, bent
 
     # ---- enumerations ----
 
@@ -150,7 +171,8 @@ class Coercer:
         known = schema.get("properties", {})
         extra = schema.get("additionalProperties", {})
         made: dict[str, Any] = {}
-        for key, item in self._renamed(value, known, schema, path).items():
+        named = self._unaliased(value, known, schema.get(ALIASES, {}), path)
+        for key, item in self._renamed(named, known, schema, path).items():
             part = known.get(key, extra)
             new = self.coerced(item, part, f"{path}.{key}")
             if key in known and self._says_nothing(new, part):
@@ -159,6 +181,20 @@ class Coercer:
                     self.bent.append(f"{path}.{key}: {_brief(item)} was left out")
                     continue
             made[key] = new
+        return made
+
+    def _unaliased(
+        self, value: dict[str, Any], known: Schema, aliases: Mapping[str, Any], path: str
+    ) -> dict[str, Any]:
+        """The members under the names that are shown, where others of their names were given."""
+        made = value
+        for shown, places in aliases.items():
+            others = [place for place in places if place[0] not in known]
+            found = next(filter(None, (_found(value, place, known) for place in others)), None)
+            if found is not None and shown not in value:
+                key, item = found
+                made = {**{name: made[name] for name in made if name != key}, shown: item}
+                self.bent.append(f"{path}: {key!r} was read as {shown!r}")
         return made
 
     def _renamed(
@@ -252,6 +288,27 @@ _BENDS: dict[str, Callable[[Coercer, Any, Schema, str], Any]] = {
     "object": Coercer.to_object,
     "string": Coercer.to_string,
 }
+
+
+def _found(value: dict[str, Any], place: Sequence[Any], known: Schema) -> tuple[str, Any] | None:
+    """What stands at a place, given as keys and indexes, and the first key as it was written."""
+    head, *steps = place
+    near = (key for key in value if key not in known and folded(key) == folded(head))
+    key = head if head in value else next(near, None)
+    if key is None:
+        return None
+    item = value[key]
+    for step in steps:
+        if not _has(item, step):
+            return None
+        item = item[step]
+    return key, item
+
+
+def _has(item: Any, step: Any) -> bool:
+    if isinstance(item, dict):
+        return step in item
+    return isinstance(item, list) and isinstance(step, int) and -len(item) <= step < len(item)
 
 
 def _is_text(branch: Any) -> bool:

@@ -1,29 +1,40 @@
 """The dialects: one table, one small recogniser each.
 
-To teach azent another way in which some model writes calls, add a row: what it begins with, and a
-function that reads it there. The function gets the text, the place and the terms, and gives a
-`Block`, or None where it was something else after all.
+To teach azent another way in which some model writes calls, add a row to `DIALECTS`: its name, a
+pattern for what it begins with, and a function that reads it there. Each alternative of the pattern
+has to begin with a character that stands for itself, whichever that is; nothing else has to change.
+The function is given the text, the place and the terms. It returns a `Block`, or None where it
+finds that something else stands there; while more text may come (`terms.more`), it returns an open
+block where that could change what it would say.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
-from azent.reply.dialects import harmony, tags, tokens
+from azent.reply.dialects import bare, harmony, tags, tokens
+from azent.reply.dialects.openers import heads
 from azent.reply.found import Block, Mode, Recogniser, Terms
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A way to write calls, reasoning or the ends of turns: what it begins with, and its reader."""
+    """A way to write calls, reasoning or the ends of turns: what it begins with, and its reader.
+
+    `place` says where it counts: anywhere, only at the beginning of a line, or only where nothing
+    was said before it in the reply.
+    """
 
     name: str
     opener: str
     read: Recogniser
+    place: Literal["anywhere", "line", "reply"] = "anywhere"
 
 
 _BAR = "[|｜]"
+_GAP = "[▁_]"  # DeepSeek's own kind of underscore, and the one that models write in its place
 _THINK = r"(?i:think|thinking|thoughts?|reasoning|reflection|scratchpad|seed:think)>"
 _THOUGHTS = (
     (rf"<{_THINK}", rf"</{_THINK}"),
@@ -37,24 +48,32 @@ _THOUGHTS = (
 )
 _CLOSED_THOUGHT = "|".join(closer for _, closer in _THOUGHTS)
 _NO_THOUGHT = r"(?=<\|open\|>(?:response|tools)<\|sep\|>)"  # Kimi K3 may go on without closing it
-_TURNS = rf"<{_BAR}im_start{_BAR}>|<{_BAR}start_header_id{_BAR}>|<start_of_turn>|<{_BAR}turn>"
+_TURNS = rf"<(?:{_BAR}im_start{_BAR}|{_BAR}start_header_id{_BAR}|start_of_turn|{_BAR}turn)>"
 _OTHER_SIDE = re.compile(
-    rf"(?:{_TURNS})\s*(?:user|system|tool|ipython|human)\b"
-    rf"|<\|(?:user|observation|system)\|>|<tool_response>|<{_BAR}tool▁outputs?▁begin{_BAR}>"
-    r"|\[INST\]|\[TOOL_RESULTS\]|<function_results>|<\|tool_response>"
+    rf"{_TURNS}\s*(?:user|system|tool|ipython|human)\b"
+    rf"|<\|(?:user|observation|system)\|>|<tool_response>"
+    rf"|<{_BAR}tool{_GAP}outputs?{_GAP}begin{_BAR}>|<{_BAR}User{_BAR}>"
+    rf"|<\|START_OF_TURN_TOKEN\|><\|(?:USER|SYSTEM)_TOKEN\|>|<\|START_TOOL_RESULT\|>"
+    r"|\[INST\]|\[TOOL_RESULTS\]|<function_results>|<\|tool_response>|<start_function_response>"
+    r"|\]~b\](?:user|tool|system|developer)|✿RESULT✿"
 )
 _OWN_SIDE = re.compile(
-    rf"(?:{_TURNS})\s*(?:assistant|model)?[^\S\n]*(?:<{_BAR}end_header_id{_BAR}>)?|<\|assistant\|>"
+    rf"{_TURNS}\s*(?:assistant|model)?[^\S\n]*(?:<{_BAR}end_header_id{_BAR}>)?|<{_BAR}[aA]ssistant{_BAR}>"
+    r"|<\|START_OF_TURN_TOKEN\|>(?:<\|CHATBOT_TOKEN\|>)?|\]~b\]ai"
 )
+_CALL_TAGS = r"(?:[a-z]{1,12}:)?(?:tool_calls?|function_calls?)"
 _ENDS = (
-    rf"<{_BAR}(?:im_end|eot_id|eom_id|python_tag|endoftext|end|return|call|end_of_text|eot|EOT|message_end"
-    rf"|END_RESPONSE|START_RESPONSE|end▁of▁sentence|tool▁calls▁(?:begin|end)|tool▁call▁end"
-    rf"|tool_calls_section_end|begin_of_text|END_OF_TURN_TOKEN){_BAR}>"
+    rf"<{_BAR}(?:im_end|eot_id|eom_id|python_tag|endoftext|end|return|call|end_of_text|eot|EOT"
+    rf"|message_end|(?:START|END)_(?:RESPONSE|TEXT|ACTION)|END_OF_TURN_TOKEN|CHATBOT_TOKEN"
+    rf"|(?:begin|end){_GAP}of{_GAP}sentence|tool{_GAP}calls{_GAP}(?:begin|end)"
+    rf"|tool{_GAP}(?:call|output){_GAP}end|tool{_GAP}outputs{_GAP}end|tool_calls_section_end"
+    rf"|begin_of_text|(?:begin|end)_of_box){_BAR}>"
     rf"|</?{_BAR}DSML{_BAR} ?(?:function_calls|tool_calls|calls)>"
-    r"|<end_of_turn>|<turn\|>|<eos>|<bos>|</s>(?=\s*\Z|\n)|\[/INST\]"
+    r"|<end_of_turn>|<turn\|>|<eos>|<bos>|<seed:[be]os>|<sop>|</s>(?=\s*\Z|\n)|\[/INST\]|\[gMASK\]"
     r"|<\|(?:open|close)\|>(?:response|tools|message|think)(?:<\|sep\|>|\Z)"
+    r"|<end_function_call>|\[e~\[|\]~!b\[|\]<\]minimax\[>\[(?:</?tool_call>)?|✿RETURN✿:?"
 )
-_LOOSE_ENDS = r"</tool_calls?>|</function_calls?>"
+_LOOSE_ENDS = rf"</{_CALL_TAGS}>|</arg_(?:key|value)>"
 _MARKERS = re.compile(f"{_ENDS}|{_LOOSE_ENDS}")
 _QUOTED = ("`", '"', "'", "“")
 
@@ -101,19 +120,35 @@ DIALECTS = (
     Dialect("Hermes and other tags", tags.OPENER, tags.tagged),
     Dialect("Qwen3-Coder", r"<function(?:[ \t]{0,8}=| name=)", tags.bare_markup),
     Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR} ?|antml:)?invoke name=", tags.bare_markup),
+    Dialect("MiniMax M3", r"\]<\]minimax\[>\[<invoke name=", tags.bare_markup),
     Dialect("Mistral", r"\[TOOL_CALLS\]", tokens.mistral),
-    Dialect("DeepSeek V3", rf"<{_BAR}tool▁call▁begin{_BAR}>", tokens.deepseek),
+    Dialect("DeepSeek V3", rf"<{_BAR}tool{_GAP}call{_GAP}begin{_BAR}>", tokens.deepseek),
     Dialect("Kimi K2", r"<\|tool_call(?:s_section)?_begin\|>", tokens.kimi_k2),
     Dialect("Kimi K3", r"<\|open\|>call", tags.bare_markup),
     Dialect("Gemma", r"<\|tool_call>", tokens.gemma),
+    Dialect("FunctionGemma", r"<start_function_call>", tokens.function_gemma),
+    Dialect("Qwen-Agent", r"✿FUNCTION✿", tokens.qwen_agent),
     Dialect("Harmony", r"<\|channel\|>|<\|start\|>|<\|constrain\|>", harmony.harmony),
-    Dialect("turns", rf"{_TURNS}|{_OTHER_SIDE.pattern}|<\|assistant\|>", _turn),
+    Dialect("turns", f"{_OTHER_SIDE.pattern}|{_OWN_SIDE.pattern}", _turn),
     Dialect("ends of turns", _ENDS, _marker),
     Dialect("ends of calls that did not begin", _LOOSE_ENDS, _marker),
+    Dialect("Phi", r"functools\[", tags.tagged, "line"),
+    Dialect("Harmony without its first mark", bare.BEGUN_HEADER, harmony.harmony, "line"),
+    Dialect("Harmony without its marks", bare.HEADER, bare.header, "line"),
+    Dialect("a marked name before its input", bare.MARKED, bare.marked, "line"),
+    Dialect("a name before its input", bare.NAMED, bare.named, "reply"),
+    Dialect("Harmony's reasoning without its marks", bare.THOUGHT, bare.thought, "reply"),
 )
-_OPENERS = tuple((re.compile(dialect.opener), dialect) for dialect in DIALECTS)
-OPENERS = "|".join(dialect.opener for dialect in DIALECTS)
 
+
+def openers(place: str) -> str:
+    """The pattern for what the dialects of such a place begin with."""
+    return "|".join(dialect.opener for dialect in DIALECTS if dialect.place == place)
+
+
+HEADS = sorted(set(heads(openers("anywhere"))))
+FIRST = "".join(sorted({head[0] for head in HEADS}))  # the characters that they begin with
+_OPENERS = tuple((re.compile(dialect.opener), dialect) for dialect in DIALECTS)
 
 _IN_ANSWERS = ("reasoning", "the end of reasoning", "Harmony", "turns", "ends of turns")
 _ANSWERS = tuple(dialect for dialect in DIALECTS if dialect.name in _IN_ANSWERS)
@@ -130,9 +165,11 @@ def answer_at(text: str, at: int, terms: Terms) -> Block | None:
     return None
 
 
-def dialect_at(text: str, at: int, terms: Terms) -> Block | None:
-    """What some dialect has at `at`; None where it is plain text."""
+def dialect_at(text: str, at: int, terms: Terms, place: str = "anywhere") -> Block | None:
+    """What some dialect of such a place has at `at`; None where it is plain text."""
     for opener, dialect in _OPENERS:
-        if opener.match(text, at) and (block := dialect.read(text, at, terms)) is not None:
-            return block
+        if dialect.place == place and opener.match(text, at):
+            block = dialect.read(text, at, terms)
+            if block is not None:
+                return block
     return None

@@ -74,6 +74,14 @@ KIMI = _patterns(
     r"<\|close\|>call<\|sep\|>",
     False,
 )
+_M3 = r"\]<\]minimax\[>\["  # a token that stands before each of its tags
+MINIMAX_M3 = _patterns(
+    rf"{_M3}<invoke name=\"(?P<name>[^\"<>\n]{{1,100}})\"[ \t]{{0,8}}>",
+    rf"{_M3}<(?P<key>[A-Za-z_][\w.-]{{0,100}})>",
+    rf"{_M3}</(?!invoke>)[\w.-]+>",
+    rf"{_M3}</invoke>",
+    False,
+)
 _SPACE = re.compile(r"\s*+")
 _DAMAGE = re.compile(r".*?(?=\n[ \t]*\n|\n```|\Z)", re.DOTALL)
 _BEGUN_TAG = re.compile(r"\s*<[^<>\n]*\Z")
@@ -93,6 +101,8 @@ class Reader:
             rf"\s*+(?:{_inner(markup.argument)}|{_inner(markup.call_end)}|{_OUTER_END}|{_BROKEN}|\Z)"
         )
         self.early = re.compile(rf"\n[^\S\n]*{_inner(markup.argument)}")
+        self.strays = re.compile(rf"(?:\s*+{_inner(markup.argument_end)}){{1,3}}+")
+        self._next_opener = -1
         self._next_end: tuple[int, int] | None = None
 
     def arguments(self, at: int) -> tuple[dict[str, Any], int, bool]:
@@ -128,14 +138,25 @@ class Reader:
         if self._next_end is not None and self._next_end[0] >= begin:
             return self._next_end if self._next_end[0] < len(self.text) else None
         for match in self.markup.argument_end.finditer(self.text, begin):
-            follows = self.follow.match(self.text, match.end())
+            end = self._after_strays(match, begin)
+            follows = self.follow.match(self.text, end)
             if follows and self.more and follows.end() >= len(self.text):
                 raise _OutOfText
             if follows:
-                self._next_end = match.start(), match.end()
+                self._next_end = match.start(), end
                 return self._next_end
         self._next_end = len(self.text), len(self.text)
         return None
+
+    def _after_strays(self, closer: re.Match[str], begin: int) -> int:
+        """Behind a closing tag, and behind the same tag again where the value opens no argument."""
+        strays = self.strays.match(self.text, closer.end())
+        if strays is None:
+            return closer.end()
+        if self._next_opener < begin:
+            opener = self.markup.argument.search(self.text, begin)
+            self._next_opener = opener.start() if opener else len(self.text)
+        return strays.end() if closer.start() <= self._next_opener else closer.end()
 
     def _early(self, begin: int, end: int, given: dict[str, Any]) -> int | None:
         """Where a known argument opens on its own line: the closing tag was forgotten."""

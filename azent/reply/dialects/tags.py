@@ -13,7 +13,7 @@ from azent.messages import Problem
 from azent.reply.alone import in_a_sentence
 from azent.reply.dialects import markup
 from azent.reply.dialects.python import python_calls
-from azent.reply.found import Block, Terms
+from azent.reply.found import Block, Terms, joined_blocks
 from azent.reply.weigh import call_with, protocol, truncated
 from azent.validate import resolved_tool
 
@@ -21,14 +21,21 @@ _WORDS = (
     r"tool_?calls?|function_?calls?|tools?|tool_use|TOOL_?CALLS?|tool_call_start|python_start"
     r"|function"
 )
-OPENER = rf"<\|?(?:{_WORDS})\|?>|<\|python_tag\|>|\[TOOL_REQUEST\]|functools(?=\[)|<\|tool▁call\|>"
-_OPENER = re.compile(OPENER)
+_SPACE = r"(?:[a-z]{1,12}:)?"  # a namespace, as in <minimax:tool_call> and <seed:tool_call>
+OPENER = (
+    rf"<\|?{_SPACE}(?:{_WORDS})\|?>|<\|(?:python_tag|START_ACTION)\|>|\[TOOL_REQUEST\]"
+    r"|<\|tool▁call\|>"
+)
+_OPENER = re.compile(rf"{OPENER}|functools(?=\[)")
 _CLOSER = re.compile(
-    rf"\s*+(?:```\s*+)?(?:[}}\])]\s*+){{0,8}}+(?:</\|?(?:{_WORDS})\|?>|<\|/?(?:{_WORDS}|tool_call_end|python_end)\|>"
+    rf"\s*+(?:```\s*+)?(?:[}}\])]\s*+){{0,8}}+(?:</\|?{_SPACE}(?:{_WORDS})\|?>"
+    rf"|<\|/?(?:{_WORDS}|tool_call_end|python_end|END_ACTION)\|>"
     r"|<(?:tool_call)\|>|\[END_TOOL_REQUEST\]|\[/TOOL_REQUEST\])"
 )
-_ANY_CLOSER = re.compile(rf"</(?:{_WORDS})>")
-_HALF_OPEN = re.compile(r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|<[^>\n]{0,200}\Z")
+_ANY_CLOSER = re.compile(rf"</{_SPACE}(?:{_WORDS})>")
+_HALF_OPEN = re.compile(
+    r"<\|open\|>call[^<\n]{0,200}(?:<[^>]{0,8})?\Z|(?:\]<\]minimax\[>\[)?<[^>\n]{0,200}\Z"
+)
 _AFTER = re.compile(r"[\s,;]*+(?:\s*+\S){120}")  # so much tells what follows: a tag, a call
 _SHORT = 200  # a tag with nothing to read in it is a broken call where it ends within that much
 _FENCE = re.compile(r"\s*(?:```[\w-]*)?\s*")
@@ -65,14 +72,10 @@ def _contents(text: str, at: int, terms: Terms) -> Block | None:
         block = _one(text, begin, terms) if _CALLISH.match(text, begin) else None
         if block is None:
             break
-        found = _both(found, block)
+        found = joined_blocks(found, block)
     if found is not None and not (found.calls or found.problem or found.open):
         return found if found.wrapper else None
     return found
-
-
-def _both(one: Block, other: Block) -> Block:
-    return replace(other, calls=one.calls + other.calls, repairs=one.repairs + other.repairs)
 
 
 def _skip(text: str, at: int) -> int:
@@ -132,7 +135,7 @@ def _closed(text: str, block: Block, terms: Terms) -> Block:
 
 def bare_markup(text: str, at: int, terms: Terms) -> Block | None:
     """A call as markup without a tag around it."""
-    for known in (markup.QWEN, markup.INVOKE, markup.KIMI):
+    for known in (markup.QWEN, markup.INVOKE, markup.KIMI, markup.MINIMAX_M3):
         block = markup.markup_call(text, at, terms, known)
         if block is not None:
             return block if block.open else _closed(text, block, terms)

@@ -1,7 +1,7 @@
 """Calls between special tokens: a name, a separator, and the arguments as JSON.
 
-Mistral, DeepSeek V3, Kimi K2 and Gemma. The arguments are read as a value, so the tokens may stand
-inside strings without harm.
+Mistral, DeepSeek V3, Kimi K2, both Gemmas and Qwen-Agent. The arguments are read as a value, so the
+tokens may stand inside strings without harm.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ MISTRAL = Tokens(
 )
 DEEPSEEK = Tokens(
     re.compile(
-        r"<[|｜]tool▁call▁begin[|｜]>(?:\s*function\s*<[|｜]tool▁sep[|｜]>)?\s*(?P<name>[^\s<{]+?)\s*"
-        r"(?:<[|｜]tool▁sep[|｜]>\s*)?(?:```(?:json)?\s*)?(?=\{)"
+        r"<[|｜]tool[▁_]call[▁_]begin[|｜]>(?:\s*function\s*<[|｜]tool[▁_]sep[|｜]>)?\s*"
+        r"(?P<name>[^\s<{]+?)\s*(?:<[|｜]tool[▁_]sep[|｜]>\s*)?(?:```(?:json)?\s*)?(?=\{)"
     ),
-    re.compile(r"<[|｜]tool▁call▁end[|｜]>"),
+    re.compile(r"<[|｜]tool[▁_]call[▁_]end[|｜]>"),
     needs_end=True,
 )
 KIMI_K2 = Tokens(
@@ -52,6 +52,15 @@ GEMMA = Tokens(
     re.compile(r"<\|tool_call>\s*call:\s*(?P<name>[^\s{}<]+)\s*(?=\{)"),
     re.compile(r"<tool_call\|>"),
     needs_end=True,
+)
+FUNCTION_GEMMA = Tokens(
+    re.compile(r"<start_function_call>\s*(?:call:)?\s*(?P<name>[^\s{}<]+)\s*(?=\{)"),
+    re.compile(r"<end_function_call>"),
+    needs_end=True,
+)
+QWEN_AGENT = Tokens(
+    re.compile(r"✿FUNCTION✿\s*:?\s*(?P<name>[^\s{}✿]+)\s*✿ARGS✿\s*:?\s*(?=\{)"),
+    re.compile(r"(?=✿RE(?:SULT|TURN)✿)"),
 )
 
 
@@ -130,7 +139,7 @@ def _without_braces(text: str, bare: re.Match[str], terms: Terms) -> Block:
 
 
 def deepseek(text: str, at: int, terms: Terms) -> Block | None:
-    return token_call(text, at, terms, DEEPSEEK, r"<[|｜]tool▁call▁begin[|｜]>[^{]*")
+    return token_call(text, at, terms, DEEPSEEK, r"<[|｜]tool[▁_]call[▁_]begin[|｜]>[^{]*")
 
 
 def kimi_k2(text: str, at: int, terms: Terms) -> Block | None:
@@ -152,6 +161,14 @@ def gemma(text: str, at: int, terms: Terms) -> Block | None:
     unsure = terms.more and len(text) - opener.end() < len("<tool_call|>")
     problem = truncated() if opener.end() >= len(text) else without_object()
     return Block(opener.end(), problem=problem, open=unsure)
+
+
+def function_gemma(text: str, at: int, terms: Terms) -> Block | None:
+    return token_call(text, at, terms, FUNCTION_GEMMA, r"<start_function_call>[^{]*")
+
+
+def qwen_agent(text: str, at: int, terms: Terms) -> Block | None:
+    return token_call(text, at, terms, QWEN_AGENT, r"✿FUNCTION✿[^{]*")
 
 
 def unfinished(text: str, terms: Terms) -> Block:

@@ -1,4 +1,4 @@
-"""Options that contradict each other, or are of no use as they stand, are refused by name."""
+"""Options that contradict each other, or have no effect, are refused by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from azent.cli import app
-from azent.cli.together import APART, name_of
+from azent.cli.options import CONFLICTS, option_name
 from tests.scripted_ollama import ScriptedOllama
 
 TOOLS = 'def add(a: int, b: int) -> int:\n    "Add two numbers."\n    return a + b\n'
@@ -79,10 +79,12 @@ def test_each_pair_is_of_options_that_there_are() -> None:
         ]
 
     everywhere = options(typer.main.get_command(app))
-    for one, other in APART:
+    for one, other in CONFLICTS:
         both = [given for given in everywhere if one in given and other in given]
         assert both, f"no command has {one} and {other}"
-        assert all((given[one], given[other]) == (name_of(one), name_of(other)) for given in both)
+        assert all(
+            (given[one], given[other]) == (option_name(one), option_name(other)) for given in both
+        )
 
 
 @pytest.mark.parametrize("option", ["-m m", "-p default", "--native", "--sample 3", "--cache c"])

@@ -1,0 +1,268 @@
+"""Builds what commands need from settings and options: models, functions, prompt sets, agents."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from azent.cli import console
+from azent.cli.options import reject_unused
+from azent.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from azent.agent import Agent
+    from azent.config import Value
+    from azent.messages import Call
+    from azent.models import Model
+    from azent.models.encoder import Encoder
+    from azent.prompt import PromptSet
+    from azent.tools import Tool
+
+YES = {"y", "yes"}
+NO = {"", "n", "no"}
+UNDOES = {"profile": "model", "reply_cache": "replay"}  # an option, and the setting without effect
+
+
+def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
+    """Resolve the settings; options that bear the name of a setting come first.
+
+    `options` may be all parameters of a command. A settings file of the project is named on
+    standard error, because anyone may have put it there.
+    """
+    from azent.config import SETTINGS, resolved, used_project_file
+
+    named = {name: value for name, value in options.items() if name in SETTINGS}
+    given = {n: list(v) if isinstance(v, tuple) else v for n, v in named.items() if v or v == ""}
+    given |= {undone: "" for name, undone in UNDOES.items() if name in given}
+    values = resolved(given)
+    if file := used_project_file():
+        console.print_notice(f"using {file}")
+    return values
+
+
+def plain_values(values: Mapping[str, Value]) -> dict[str, Any]:
+    """Return the settings without their sources."""
+    return {name: value.value for name, value in values.items()}
+
+
+def agent_from(
+    values: Mapping[str, Value],
+    *,
+    more: Sequence[Tool] = (),
+    no_tools: bool = False,
+    quiet: bool = False,
+) -> Agent:
+    """Build the agent that the settings describe; tools of servers replace the standard ones."""
+    from azent.agent import Agent
+
+    given = plain_values(values)
+    none = no_tools or bool(more and not given["tools"])
+    functions = [*functions_from(given["tools"], none=none), *more]
+    model = model_from(given, quiet=quiet)
+    prompts_from(given["prompts"], model.name)  # a broken set is an error before anything is asked
+    return Agent(
+        model,
+        functions,
+        prompts=given["prompts"],
+        system=given["system"],
+        choice="auto" if no_tools else given["choice"],
+        rounds=given["rounds"],
+        timeout=given["timeout"],
+        encoder=encoder_from(given, model),
+    )
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Raise UsageError where modules of an optional extra are not installed."""
+    from importlib.util import find_spec
+
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        hint = f"Install it: pip install 'azent[{extra}]'."
+        raise UsageError(f"this needs {' and '.join(missing)}", hint)
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def functions_from(sources: Sequence[str] | None, *, none: bool = False) -> list[Any]:
+    """Load the functions of some sources; without any, the standard ones."""
+    from azent.toolfile import load_tools, offered
+
+    if none:
+        return []
+    if not sources:
+        from azent import standard
+
+        return list(offered(standard))
+    return [function for source in sources for function in load_tools(source)]
+
+
+@contextmanager
+def mcp_tools(addresses: Sequence[str] | None, trust: bool) -> Iterator[list[Tool]]:
+    """Connect to MCP servers for as long as the context lasts, and give their tools."""
+    if not addresses:
+        reject_unused({"trust": trust}, "MCP servers", "name one: --mcp")
+        yield []
+        return
+    require_extra("mcp", "mcp")
+    from azent.mcp import connect
+
+    with ExitStack() as servers:
+        tools: list[Tool] = []
+        for given in addresses:
+            match = re.fullmatch(r"(\w+)=(.+)", given, re.DOTALL)
+            name, address = match.groups() if match else (None, given)
+            server = connect(address, name=name, trust=trust, report=console.print_notice)
+            tools += servers.enter_context(server).tools
+        yield tools
+
+
+def approval(yes: bool) -> Callable[[Call], bool | str]:
+    """Return a function that asks a person whether a call may run; with `yes` all calls may.
+
+    An answer other than yes and no is passed on to the model, which may then try otherwise. Where
+    nobody can be asked, the call does not run.
+    """
+    from azent.cli.display import call_line
+
+    def approve(call: Call) -> bool | str:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            console.print_notice(
+                f"! not run, for want of a person to ask (-y allows it): {call_line(call)}"
+            )
+            return False
+        question = console.sanitize(f"Run {call_line(call)}? [y/N, or words for the model] ")
+        print(question, end="", file=sys.stderr, flush=True)
+        reply = sys.stdin.readline().strip()
+        return reply.lower() in YES if reply.lower() in (*YES, *NO) else reply
+
+    return approve
+
+
+# ---- prompt sets ---------------------------------------------------------------------------------
+
+
+def prompts_from(name: str | None, model: str) -> PromptSet:
+    """Load the prompt set for a model, and name it where it is in ./prompts."""
+    from azent import prompt
+
+    found = prompt.load(name, model)
+    warn_of_broken_sets([] if name else [model])
+    name_local_set(found)
+    return found
+
+
+def name_local_set(prompt_set: PromptSet) -> None:
+    """Name a set of the current folder, which anyone may have put there; not copies of azent's."""
+    from azent import prompt
+
+    for words in prompt.words_on(prompt_set):
+        console.print_notice(words)
+
+
+def warn_of_broken_sets(models: Iterable[str]) -> None:
+    """Say which sets are left out for these models because they are broken."""
+    from azent import prompt
+
+    errors = dict.fromkeys(str(error) for model in models for error in prompt.left_out(model))
+    for error in errors:
+        console.print_notice(f"! left out, as it is broken: {error}")
+
+
+# ---- models --------------------------------------------------------------------------------------
+
+
+def model_from(given: Mapping[str, Any], *, quiet: bool) -> Model:
+    """Open the model of the settings, else one that is available; its replies may be cached."""
+    from azent.models.cached import Cached
+
+    file = given["replay"] or given["reply_cache"]
+    if given["replay"] and not given["model"]:
+        raise UsageError("--replay needs the name of a model", "Name the one that was asked: -m.")
+    model = _uncached_model(given, quiet)
+    if not file:
+        return model
+    return Cached(model, Path(file).expanduser(), strict=bool(given["replay"]))
+
+
+def _uncached_model(given: Mapping[str, Any], quiet: bool) -> Model:
+    from azent.models.choose import choose
+
+    address = given["model"]
+    if not address and (given["profiles"] or given["profile"]):
+        return _model_of_profiles(given, quiet)
+    if not address:
+        choice = choose(given["host"])
+        address = choice.address
+        console.print_notice("" if quiet else choice.why)
+    return model_at(address, given)
+
+
+def model_at(address: str, given: Mapping[str, Any]) -> Model:
+    """Open the model at an address; a file that azent knows by name is fetched first."""
+    from azent.models import open_model
+
+    if address.startswith("gguf:"):
+        fetch_model(address.removeprefix("gguf:"))
+        return open_model(address, num_ctx=given["num_ctx"])
+    is_openai = address.startswith("openai:")
+    wanted = ("num_ctx", "api_key") if is_openai else ("host", "num_ctx", "keep_alive")
+    return open_model(address, **{name: given[name] for name in wanted})
+
+
+def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:
+    """Open the encoder that is set, else one that is available on the model's Ollama server.
+
+    Raises AzentError where an encoder that is set does not work.
+    """
+    from azent.models.cached import Cached
+    from azent.models.choose_encoder import find_encoder
+    from azent.models.ollama import Ollama
+
+    asked = model.model if isinstance(model, Cached) and not model.strict else model
+    on_ollama = isinstance(asked, Ollama) or (given["encoder"] or "").startswith("ollama:")
+    return find_encoder(given["encoder"], (given["host"] or "") if on_ollama else None)
+
+
+def _model_of_profiles(given: Mapping[str, Any], quiet: bool) -> Model:
+    from azent.models.profiles import filter_from, open_profiles, profiles_from_json
+
+    if not given["profiles"]:
+        hint = "Set AZENT_PROFILES to a file or to JSON, or profiles in your config.toml."
+        raise UsageError("--profile chooses among profiles, and there are none", hint)
+    chosen = profiles_from_json(given["profiles"], filter_from(given["profile"] or ()))
+    return open_profiles(
+        chosen, tell=lambda words: console.print_notice("" if quiet else f"! {words}")
+    )
+
+
+def fetch_model(name: str) -> Path:
+    """Return the file of a model, fetched with a progress bar where azent knows it by name."""
+    from azent.models.fetch import MODELS, model_file, path_of
+
+    if name not in MODELS:
+        return Path(name)
+    if path_of(MODELS[name]).exists():
+        return model_file(name)
+    with download_bar() as progress:
+        task = progress.add_task("fetching", total=MODELS[name].size)
+        return model_file(name, progress=lambda done, _: progress.update(task, completed=done))
+
+
+def download_bar() -> Progress:
+    """Return a progress bar in bytes on standard error, which is not shown in a pipe."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    hidden = not console.is_interactive(sys.stderr)
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden)

@@ -1,0 +1,387 @@
+"""`azent eval` and `azent tune`: measure how often models are right, and find a prompt set."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from azent.cli import agents, console, options
+from azent.cli.live import ProgressLines
+from azent.cli.options import option
+from azent.errors import ModelError, UsageError
+from azent.wording import counted, reason_of
+
+if TYPE_CHECKING:
+    from azent.evaluate import Arm, Outcome, Plan, Row
+    from azent.models import Model
+    from azent.prompt import PromptSet
+    from azent.tune import About, Judging, Score, Standing, Tuned
+
+EXAMPLES = {
+    "eval": """Examples:
+  azent eval cases.jsonl --tools examples/weather.py -m qwen2.5-coder:1.5b
+  azent eval bfcl --sample 10 -p default -p article --native -o out.jsonl
+  azent eval -o out.jsonl --html report.html
+""",
+    "tune": """Examples:
+  azent tune qwen2.5-coder:0.5b --cases cases.jsonl -t examples/weather.py
+  azent tune qwen2.5-coder:1.5b --cases bfcl --budget 1000 --name mine
+  azent tune qwen2.5-coder:1.5b --cases cases.jsonl -p default -p small
+""",
+}
+FOR_ASKING = ("models", "prompt_sets", "native", "tools", "sample", "reply_cache", "num_ctx")
+TOO_LOW = 1  # exit code where a mean is under --fail-under
+PRINT_SECONDS = 60.0  # between two lines of progress in a pipe
+PROMPTS = Path("prompts")
+SAMPLE = 25
+BUDGET = 600  # as in `azent.tune`, which is too slow to import for --help; a test compares them
+MAX_SHOWN = 5  # of the prompt sets that were tried
+
+
+def evaluate(
+    context: typer.Context,
+    cases: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files of cases, files of BFCL's, bfcl, or bfcl:CATEGORY."),
+    ] = None,
+    models: Annotated[
+        list[str] | None, option("MODEL", "A model. Repeatable.", "--model", "-m")
+    ] = None,
+    prompt_sets: Annotated[
+        list[str] | None, option("SET", "A prompt set. Repeatable.", "--prompts", "-p")
+    ] = None,
+    native: Annotated[
+        bool, typer.Option("--native", help="Compare with the server's own tool calling.")
+    ] = False,
+    tools: options.ToolSources = None,
+    output: Annotated[
+        Path | None,
+        option("FILE", "Keep outcomes in this file, and continue from it.", "--output", "-o"),
+    ] = None,
+    sample: options.Sample = None,
+    jobs: options.Jobs = 1,
+    part: Annotated[
+        str, option("PART", "dev, final (those set aside), or all of the cases.")
+    ] = "all",
+    against: Annotated[
+        Path | None, option("FILE", "Compare with the outcomes of another run.")
+    ] = None,
+    html: Annotated[Path | None, option("FILE", "Write a page with charts.")] = None,
+    fail_under: Annotated[
+        float | None, option("SHARE", "Fail if any mean is lower, for CI.", min=0, max=1)
+    ] = None,
+    reply_cache: options.Cache = None,
+    num_ctx: options.NumCtx = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Measure how often models are right; compare prompt sets, models and native tool calling."""
+    from azent import evaluate as evaluation
+
+    other_run = "Name a file that `azent eval -o` wrote."
+    before = evaluation.rows(_read_outcomes(against, other_run)) if against else []
+    asking = {name: context.params[name] for name in FOR_ASKING}
+    if cases:
+        functions = agents.functions_from(tools, none=not tools)
+        chosen = evaluation.cases_from(cases, functions, part=part, sample=sample)
+        kept = evaluation.read_outcomes(output) if output else []
+        arms = _arms(models, prompt_sets, native, asking)
+        outcomes, is_whole = _run(evaluation.plan(arms, chosen, kept), output, jobs)
+    else:
+        outcomes, is_whole = _read_outcomes(output, "Name cases to get some."), True
+        options.reject_unused(asking, "cases", "name a file of cases, or bfcl")
+    rows = evaluation.rows(outcomes)
+    verdicts = evaluation.verdicts(rows) + evaluation.against(before, rows)
+    if as_json:
+        console.print_json(evaluation.as_json(rows, verdicts))
+    else:
+        console.print_table(*evaluation.table(rows))
+        for verdict in verdicts:
+            console.print_wrapped(str(verdict))
+    if html:
+        _write(html, evaluation.page(outcomes, verdicts))
+    _exit(rows, is_whole, fail_under)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8", "backslashreplace")  # models write half a character, too
+    except OSError as error:
+        message = f"{file} cannot be written: {reason_of(error)}"
+        raise UsageError(message, "Name another file.") from error
+    console.print_notice(f"wrote {file}")
+
+
+def _read_outcomes(file: Path | None, hint: str) -> list[Outcome]:
+    """Read the outcomes of an earlier run. Raises UsageError where there are none."""
+    from azent.evaluate import read_outcomes
+
+    if file is None:
+        raise UsageError("there are no cases", "Name a file of cases, or bfcl; see --help.")
+    kept = read_outcomes(file)
+    if not kept:
+        what = "has no outcomes" if file.exists() else "is not there"
+        raise UsageError(f"{file} {what}", hint)
+    return kept
+
+
+def _arms(
+    models: list[str] | None, prompts: list[str] | None, native: bool, given: dict[str, Any]
+) -> list[Arm]:
+    """Pair every model with every prompt set; without one named, with the set that suits it."""
+    from azent.evaluate import Arm
+
+    arms = []
+    unnamed: list[str | None] = [None]
+    for address in models or unnamed:
+        model = agents.model_from(
+            agents.plain_values(agents.settings_from({**given, "model": address})), quiet=False
+        )
+        arms += [Arm(model, agents.prompts_from(name, model.name)) for name in prompts or unnamed]
+        arms += [Arm(model, None)] if native else []
+    return arms
+
+
+def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], bool]:
+    """Return all outcomes, and whether the run was finished: Ctrl-C keeps those that there are."""
+    from azent.evaluate import run
+
+    outcomes = list(plan.done)
+    if outcomes:
+        there = "is there" if len(outcomes) == 1 else "are there"
+        console.print_notice(
+            f"{counted(len(outcomes), 'outcome')} {there} already, {len(plan.todo)} to go"
+        )
+    try:
+        with closing(ProgressLines(PRINT_SECONDS)) as progress:
+            began, right = time.monotonic(), 0
+            for number, outcome in enumerate(run(plan.todo, output, jobs=jobs), start=1):
+                outcomes.append(outcome)
+                right += outcome.ok
+                left = len(plan.todo) - number
+                rate = _rate(number, time.monotonic() - began, left)
+                progress.update(f"{number} of {len(plan.todo)} asked, {right} right{rate}")
+    except KeyboardInterrupt:
+        kept = f"; kept in {output}, the same command goes on" if output else ""
+        console.print_notice(f"interrupted after {counted(len(outcomes), 'outcome')}{kept}")
+        return outcomes, False
+    return outcomes, True
+
+
+def _rate(done: int, seconds: float, left: int) -> str:
+    """Say how many cases are asked a minute, and how long the rest takes at most."""
+    if not done or not seconds:
+        return ""
+    rate = 60 * done / seconds
+    shown = f"{rate:,.0f}" if rate > 10 else f"{rate:.1f}"
+    clock = timedelta(seconds=round(60 * left / rate))
+    return f", {shown} a minute, at most {clock} left"
+
+
+def _exit(rows: Sequence[Row], is_whole: bool, fail_under: float | None) -> None:
+    if not is_whole:
+        raise KeyboardInterrupt
+    low = [row for row in rows if fail_under is not None and row.mean < fail_under]
+    for row in low:
+        console.print_notice(f"{row.name}: {row.mean:.2f} is under {fail_under}")
+    if low:
+        raise typer.Exit(TOO_LOW)
+
+
+# ---- tune ----------------------------------------------------------------------------------------
+
+
+def tune(
+    model: Annotated[str, typer.Argument(help="The model, such as qwen2.5-coder:0.5b.")],
+    cases: Annotated[
+        list[str],
+        option("SOURCE", "A file of cases, of BFCL's, bfcl, or bfcl:CATEGORY. Repeatable."),
+    ],
+    tools: options.ToolSources = None,
+    prompt_sets: Annotated[
+        list[str] | None,
+        option(
+            "SET",
+            "A set to begin with; the first is the one to beat. Repeatable.",
+            "--prompts",
+            "-p",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, option("NAME", "The new set's name; else tuned-, and the model's.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a set of this name.")] = False,
+    output: Annotated[
+        Path | None,
+        option("FILE", "Keep outcomes in this file; else in tune-MODEL.jsonl.", "--output", "-o"),
+    ] = None,
+    budget: Annotated[
+        int, option("NUMBER", "The most cases to ask in the search, over all sets.", min=1)
+    ] = BUDGET,
+    sample: Annotated[
+        int, option("NUMBER", "The most cases of each category, in each half.", min=1)
+    ] = SAMPLE,
+    seed: Annotated[int, option("NUMBER", "The seed of random choices.", min=0)] = 0,
+    jobs: options.Jobs = 1,
+    reply_cache: options.Cache = None,
+    num_ctx: options.NumCtx = None,
+    as_json: options.AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Find the prompt set that suits a model best on your cases, and write it to ./prompts.
+
+    Half of the cases are set aside: they are asked once, at the end, of the winner and of the set
+    that was to be beaten. Begun again, the same command goes on where it ended.
+    """
+    from azent import tune as tuning
+    from azent.config import masked
+
+    given = {"model": model, "num_ctx": num_ctx, "reply_cache": reply_cache}
+    opened = agents.model_from(agents.plain_values(agents.settings_from(given)), quiet=quiet)
+    name = f"tuned-{_slug(opened.name)}" if name is None else name
+    folder = _new_folder(name, prompt_sets, force)
+    halves = tuning.halves(cases, agents.functions_from(tools, none=not tools), sample=sample)
+    bases = _bases(prompt_sets, opened, name)
+    file = output or Path(f"tune-{_slug(opened.name)}.jsonl")
+    with _interruption_explained(file), closing(TuneReport(budget, len(halves.aside))) as report:
+        watch = tuning.nobody if quiet else report
+        tuned = tuning.tune(
+            opened, halves, bases, budget=budget, seed=seed, file=file, jobs=jobs, watch=watch
+        )
+    about = tuning.About(name, date.today().isoformat(), _typed_command())
+    written = tuning.write(tuned, folder, about, force=force)
+    _print_tuned(tuned, about, written, masked("host", model), as_json)
+
+
+def _slug(model: str) -> str:
+    """Write a model's name in letters, digits and hyphens, for names of sets and files."""
+    return re.sub(r"\W+|_", "-", model).strip("-").lower()
+
+
+def _new_folder(name: str, prompts: Sequence[str] | None, force: bool) -> Path:
+    """Return the folder for the new set. Raises UsageError where it cannot be written to."""
+    from azent import prompt
+    from azent.tune import check_free
+
+    folder = PROMPTS / prompt.checked_name(name)
+    existing = prompt.folders().get(name, folder)
+    if existing != folder:
+        raise UsageError(f"a set of the name {name!r} is in {existing}", "Take another --name.")
+    check_free(folder, force=force)
+    bases = [prompt.load(each).folder for each in prompts or ()]
+    if any(base and base.resolve() == folder.resolve() for base in bases):
+        raise UsageError(f"{name} is to be written, and to be begun with", "Take another --name.")
+    return folder
+
+
+def _bases(named: Sequence[str] | None, model: Model, name: str) -> Sequence[PromptSet]:
+    """Load the sets to begin with: those that are named, else all there are."""
+    from azent.tune import bases_for
+
+    if named:
+        return [agents.prompts_from(each, model.name) for each in dict.fromkeys(named)]
+    bases = bases_for(model.name, without=name)
+    agents.warn_of_broken_sets([model.name])
+    for each in bases:
+        agents.name_local_set(each)
+    return bases
+
+
+def _typed_command() -> str:
+    """Return the command line, without passwords in addresses."""
+    from azent.config import masked
+
+    return shlex.join(["azent", *(masked("host", word) for word in sys.argv[1:])])
+
+
+@contextmanager
+def _interruption_explained(file: Path) -> Iterator[None]:
+    """Say how to go on, where the search is interrupted."""
+    try:
+        yield
+    except (KeyboardInterrupt, ModelError):
+        if file.exists():
+            console.print_notice(f"what was asked is kept in {file}; the same command goes on")
+        raise
+
+
+class TuneReport:
+    """Reports how far a search is: it may ask `budget` cases, and `aside` more at its end."""
+
+    def __init__(self, budget: int, aside: int) -> None:
+        self._budget = budget
+        self._aside = aside
+        self._began = time.monotonic()
+        self._stage: tuple[object, ...] = ()
+        self._progress = ProgressLines(PRINT_SECONDS)
+
+    def __call__(self, now: Standing | Judging, asked: int) -> None:
+        from azent.tune import Judging
+
+        stage = ("judging",) if isinstance(now, Judging) else (now.round, now.cases)
+        self._progress.update("\n".join(self._lines(now, asked)), at_once=stage != self._stage)
+        self._stage = stage
+
+    def close(self) -> None:
+        """Remove the progress from the screen."""
+        self._progress.close()
+
+    def _lines(self, now: Standing | Judging, asked: int) -> Iterator[str]:
+        from azent.tune import Judging
+
+        seconds = time.monotonic() - self._began
+        if isinstance(now, Judging):
+            yield "judging the winner on the cases set aside"
+            yield f"{now.done} of {now.of} asked{_rate(asked, seconds, now.of - now.done)}"
+            return
+        left = counted(now.left, "prompt set")
+        yield f"round {now.round}: {left} left, case {now.done + 1} of {now.cases}"
+        if now.best:
+            yield f"best: {_score_line(now.best)}"
+        to_ask = self._budget - now.spent + 2 * self._aside
+        yield f"{now.spent} of {self._budget} asked{_rate(asked, seconds, to_ask)}"
+
+
+def _score_line(score: Score) -> str:
+    cases = counted(score.cases, "case")
+    return f"{score.mean:.2f} on {cases}, {score.tokens:.0f} prompt tokens: {score.candidate.name}"
+
+
+def _print_tuned(
+    tuned: Tuned, about: About, written: PromptSet, address: str, as_json: bool
+) -> None:
+    """Print what was tried, how the winner did on the cases set aside, and where it is."""
+    from azent import prompt
+    from azent.evaluate import table
+    from azent.tune import evidence
+
+    taken = prompt.load(None, tuned.model).name
+    if as_json:
+        folder = {"folder": str(written.folder), "taken": taken == written.name}
+        console.print_json({**folder, **evidence(tuned, about)})
+        return
+    tried, cases = counted(len(tuned.found.tried), "prompt set"), tuned.found.spent
+    console.print_text(f"tried {tried} on {counted(cases, 'case')} in all:")
+    for score in tuned.found.tried[:MAX_SHOWN]:
+        console.print_text(f"  {_score_line(score)}")
+    console.print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")
+    console.print_table(*table(tuned.judged))
+    for verdict in tuned.verdicts:
+        console.print_text(str(verdict))
+        if verdict.comparison.difference <= 0:
+            console.print_text(f"there it is no better than {tuned.start.prompts}: try more cases")
+    console.print_text(f"wrote {written.folder}")
+    if taken == written.name:
+        console.print_text(f"`azent ask -m {address}` takes it from here on")
+    else:
+        suits = f"{taken} suits {address} too and comes first"
+        console.print_text(f"{suits}: take the new one with -p {written.name}")

@@ -1,0 +1,254 @@
+"""Schemas of other people, rewritten as JSON Schema 2020-12 where their meaning is plain.
+
+Servers and clients send forms of older drafts (`exclusiveMinimum: true`), of OpenAPI (`nullable`),
+of other languages (`"type": "str"`, PHP's `"properties": []`), and null where they have nothing to
+say. Each function below rewrites one kind of these; all else stays as it is, to be refused by
+whoever checks the schema. Enumerated values, defaults and examples are data and are not touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from azent.schema.bounds import check_size
+from azent.schema.keywords import DEFINITIONS, LIST, NAMED, ONE
+
+Node = dict[str, Any]
+
+TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+_TYPE_NAMES = {
+    **{name: name for name in TYPES},
+    **dict.fromkeys(("str", "text", "char"), "string"),
+    **dict.fromkeys(("int", "long", "int32", "int64"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    "bool": "boolean",
+    **dict.fromkeys(("list", "tuple"), "array"),
+    **dict.fromkeys(("dict", "map"), "object"),
+    **dict.fromkeys(("none", "nil"), "null"),
+}
+_DATA = frozenset({"const", "default", "enum", "examples", "example"})
+_SCHEMAS_BY_NAME = NAMED | DEFINITIONS
+_APPLIED = frozenset({"anyOf", "oneOf", "allOf", "$ref", "const"})
+_NAMES_OF_SCHEMAS = ("$id", "$anchor", "$dynamicAnchor")
+_OWN = "azent:"
+_BOOLEANS = {"true": True, "false": False}
+_NUMERIC = (
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+)
+_KINDS_OF_NOTES: dict[str, type] = {
+    **dict.fromkeys(("title", "description", "$comment", "format", "$schema"), str),
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), bool),
+    "examples": list,
+}
+
+
+def modern(schema: Any) -> Any:
+    """The schema in the forms of JSON Schema 2020-12; the same object if it has no others.
+
+    Raises SchemaError for a schema that is too deep or too large to be looked through.
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    check_size(schema)
+    made = _schema(schema)
+    return schema if made == schema else made
+
+
+def _schema(node: Any) -> Any:
+    if not isinstance(node, Mapping):
+        return {} if node is None or node == [] else node
+    if _is_simple(node):
+        return node
+    made = {
+        key: _value(key, value)
+        for key, value in _with_lifted_required(node).items()
+        if value is not None or key in _DATA - {"enum"}
+    }
+    for rewritten in _REWRITES:
+        made = rewritten(made)
+    return made
+
+
+def _is_simple(node: Mapping[str, Any]) -> bool:
+    """Is it a type and a description, as most are? Then there is nothing to look for."""
+    is_short = node.keys() <= {"type", "description"} and node.get("type") in TYPES
+    return is_short and isinstance(node.get("description", ""), str)
+
+
+def _value(key: str, value: Any) -> Any:
+    """The value of a keyword, the schemas inside of it rewritten."""
+    if key in _SCHEMAS_BY_NAME:
+        value = {} if value == [] else value
+        known = isinstance(value, Mapping)
+        return {name: _schema(each) for name, each in value.items()} if known else value
+    if key in LIST and isinstance(value, list):
+        return [_schema(each) for each in value] or ({} if key == "items" else [])
+    if key in LIST - ONE and isinstance(value, Mapping):
+        return [_schema(value)]
+    if key in ONE:
+        return _schema(_BOOLEANS.get(value, value) if isinstance(value, str) else value)
+    return value
+
+
+# ---- one kind of form each: a schema in, whose inner schemas are rewritten already ---------------
+
+
+def _with_lifted_required(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Draft 3 says at each property whether it is required; since draft 4 a list says it."""
+    parts = node.get("properties")
+    given = parts.items() if isinstance(parts, Mapping) else ()
+    names = [name for name, part in given if isinstance(part, dict) and _is_required(part)]
+    return {**node, "required": [*_listed(node.get("required")), *names]} if names else node
+
+
+def _is_required(part: Node) -> bool:
+    return part.get("required") is True
+
+
+def _required(node: Node) -> Node:
+    """What is required as a list of names, each of them with a property to be given in."""
+    given, known = node.get("required"), node.get("properties", {})
+    if isinstance(given, bool) or given == {}:
+        return _without(node, "required")
+    names = _listed(given)
+    if not names or not isinstance(known, dict) or not all(isinstance(n, str) for n in names):
+        return node
+    if isinstance(given, str) and given not in known:
+        return node
+    is_whole = bool(known) and not node.keys() & (_APPLIED | {"patternProperties"})
+    unknown: Node = {n: {} for n in names if n not in known} if is_whole else {}
+    more = {"properties": {**known, **unknown}} if unknown else {}
+    return {**node, **more, "required": list(dict.fromkeys(names))}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
+
+
+def _types(node: Node) -> Node:
+    """Types by the names that JSON Schema has for them; "any" is no type."""
+    if not isinstance(node.get("type"), str | list):
+        return node
+    given = node["type"].split("|") if isinstance(node["type"], str) else node["type"]
+    names = [_type(each) for each in given]
+    if not names or "any" in names:
+        return _without(node, "type")
+    unique = [name for at, name in enumerate(names) if name not in names[:at]]
+    return {**node, "type": unique if isinstance(node["type"], list) else _one_or_more(unique)}
+
+
+def _type(name: Any) -> Any:
+    """A type by its name; a name that is not known as it is, to be refused."""
+    if not isinstance(name, str):
+        return "null" if name is None else name
+    folded = name.strip().casefold()
+    return "any" if folded == "any" else _TYPE_NAMES.get(folded, name)
+
+
+def _one_or_more(names: list[Any]) -> Any:
+    return names[0] if len(names) == 1 else names
+
+
+def _bounds(node: Node) -> Node:
+    """Bounds as numbers: draft 4 says with a boolean whether `minimum` itself is out of bounds."""
+    made = {key: _number(value) if key in _NUMERIC else value for key, value in node.items()}
+    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        is_excluded = made.get(exclusive)
+        if isinstance(is_excluded, bool):
+            del made[exclusive]
+            if is_excluded and bound in made:
+                made[exclusive] = made.pop(bound)
+    return made
+
+
+def _number(value: Any) -> Any:
+    """A bound that was written as a text ("0", "true") as what it says."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        return _BOOLEANS.get(value.casefold(), value)
+
+
+def _tuples(node: Node) -> Node:
+    """A list of schemas, one for each place, stands under `prefixItems` since 2020."""
+    if not isinstance(node.get("items"), list):
+        return node
+    rest = _without(node, "items", "additionalItems")
+    after = {"items": node["additionalItems"]} if "additionalItems" in node else {}
+    return {**rest, "prefixItems": node["items"], **after}
+
+
+def _dependencies(node: Node) -> Node:
+    """`dependencies` was parted in two: names that are required, and schemas that hold then."""
+    given = node.get("dependencies")
+    if not isinstance(given, Mapping):
+        return node
+    names = {key: each for key, each in given.items() if isinstance(each, list)}
+    schemas = {key: _schema(each) for key, each in given.items() if key not in names}
+    parts = {"dependentRequired": names, "dependentSchemas": schemas}
+    return {**_without(node, "dependencies"), **{k: part for k, part in parts.items() if part}}
+
+
+def _choices(node: Node) -> Node:
+    """Choices that stand beside the items of a list are those of its items; none are no choices."""
+    choices, items = node.get("enum"), node.get("items", {})
+    if choices == []:
+        return _without(node, "enum")
+    if node.get("type") != "array" or not isinstance(choices, list) or not isinstance(items, dict):
+        return node
+    if any(isinstance(choice, list) for choice in choices):
+        return node
+    return {**_without(node, "enum"), "items": {**items, "enum": choices}}
+
+
+def _nullable(node: Node) -> Node:
+    """OpenAPI's word for what may be null."""
+    if node.get("nullable") is not True:
+        return node
+    rest = _without(node, "nullable")
+    if rest.keys() & _APPLIED:
+        notes: Node = {key: rest.pop(key) for key in ("description", "default") if key in rest}
+        return {"anyOf": [rest, {"type": "null"}], **notes}
+    if isinstance(choices := rest.get("enum"), list) and None not in choices:
+        rest["enum"] = [*choices, None]
+    kinds = rest.get("type")
+    listed = [kinds] if isinstance(kinds, str) else kinds
+    if isinstance(listed, list) and "null" not in listed:
+        rest["type"] = [*listed, "null"]
+    return rest
+
+
+def _notes(node: Node) -> Node:
+    """Without notes of the wrong kind and empty lists of alternatives, which say nothing.
+
+    Names of schemas go too, because references are paths here, which they would lead elsewhere.
+    Keywords of azent's own are not for others to use.
+    """
+    return {
+        key: value
+        for key, value in node.items()
+        if not (key in _KINDS_OF_NOTES and not isinstance(value, _KINDS_OF_NOTES[key]))
+        and not (key in LIST - {"items"} and value == [])
+        and key not in _NAMES_OF_SCHEMAS
+        and not key.startswith(_OWN)
+    }
+
+
+def _without(node: Node, *keys: str) -> Node:
+    return {key: value for key, value in node.items() if key not in keys}
+
+
+_REWRITES: tuple[Callable[[Node], Node], ...] = (
+    _types,
+    _required,
+    _bounds,
+    _tuples,
+    _dependencies,
+    _choices,
+    _nullable,
+    _notes,
+)

@@ -264,6 +264,7 @@ class Agent:
                 deadline=None if self.timeout is None else time.monotonic() + self.timeout,
                 retries=getattr(self.model, "retries", 0),
                 encoder=self.encoder,
+                warnings=list(prompt.words_on(terms.prompts)),
             )
             turn.grow(turn.log)
             yield turn

@@ -17,7 +17,7 @@ import pytest
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout
 from azent.messages import ChatMessage, Delta, End, Request
 from azent.models.embedded import Embedded
-from azent.reply.stated import stated_pattern
+from azent.reply.masks import mask_pattern
 
 pytestmark = pytest.mark.model
 pytest.importorskip("xllamacpp", reason="the extra `embedded` is not installed")
@@ -84,13 +84,10 @@ def object_of(**properties: Any) -> dict[str, Any]:
         # Keywords that its grammar does not know must not switch it off.
         object_of(words={"type": "array", "items": {"type": "string"}, "uniqueItems": True}),
         object_of(a={"type": "integer", "title": "A", "default": 1, "not": {"const": 0}}),
-        # Texts in the form that a description asks for.
+        # Texts in the form of the mask in a description.
         object_of(
-            where={
-                "type": "string",
-                "pattern": stated_pattern({"description": "City, State (abbr)"}),
-            },
-            day={"type": "string", "pattern": stated_pattern({"description": "as YYYY-MM-DD"})},
+            day={"type": "string", "pattern": mask_pattern({"description": "as YYYY-MM-DD"})},
+            hour={"type": "string", "pattern": mask_pattern({"description": "HH:MM"})},
         ),
     ],
     ids=json.dumps,

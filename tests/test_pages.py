@@ -19,7 +19,7 @@ import pytest
 
 from azent.cli import COMMANDS
 from azent.errors import AzentError
-from azent.prompt import PromptSet, WordRules
+from azent.prompt import PromptSet, SelectionRules
 from azent.prompt.sets import BLANKS
 from azent.prompt.value import NO_SETTINGS
 from azent.tools import Options
@@ -176,9 +176,10 @@ def test_links_lead_somewhere() -> None:
 def test_every_part_of_a_prompt_set_is_on_its_page() -> None:
     page = (DOCS / "prompts.md").read_text("utf-8")
     words = [f"{name}.txt" for name in BLANKS]
-    words += [each.name for each in fields(PromptSet) if each.name not in (*NO_SETTINGS, "words")]
+    elsewhere = (*NO_SETTINGS, "selection")
+    words += [each.name for each in fields(PromptSet) if each.name not in elsewhere]
     assert [word for word in words if f"`{word}`" not in page and f"`[[{word}]]`" not in page] == []
-    rules = [f"| `{each.name}` | `{json.dumps(each.default)}` |" for each in fields(WordRules)]
+    rules = [f"| `{each.name}` | `{json.dumps(each.default)}` |" for each in fields(SelectionRules)]
     assert [rule for rule in rules if rule not in page] == []
 
 

@@ -15,8 +15,8 @@ from azent.messages import Question, Reply
 from azent.prompt import (
     GateExample,
     PromptSet,
+    SelectionRules,
     Text,
-    WordRules,
     checked_name,
     files_of,
     fill,
@@ -182,31 +182,44 @@ def test_the_sets_that_ship_are_whole(folder: Path) -> None:
 
 # ---- writing -------------------------------------------------------------------------------------
 
-WORDS = st.builds(
-    WordRules,
-    decline=st.booleans(),
-    nearest=st.integers(0, 9),
-    lead=st.floats(0, 9),
-    near=st.floats(0, 1e-6),
-    grounded=st.sampled_from(["none", "half", "all"]),
+SELECTIONS = st.builds(
+    SelectionRules,
+    shown=st.integers(0, 9),
+    within=st.floats(0, 1e-6),
+    relevance=st.booleans(),
+    none_below=st.floats(-9, 9),
+    call_above=st.floats(-9, 9),
+    more=st.booleans(),
 )
 LINES = st.text(st.characters(codec="utf-8", exclude_characters="\r\ufeff$"))
 GATES = st.lists(st.builds(GateExample, LINES, LINES, st.sampled_from(["yes", "no"])), max_size=3)
 
 
-@given(description=LINES, models=st.lists(LINES, max_size=3), words=WORDS, gate=GATES, text=LINES)
+@given(
+    description=LINES,
+    models=st.lists(LINES, max_size=3),
+    selection=SELECTIONS,
+    gate=GATES,
+    text=LINES,
+)
 def test_what_is_written_is_read_as_the_same(
     tmp_path_factory: pytest.TempPathFactory,
     description: str,
     models: list[str],
-    words: WordRules,
+    selection: SelectionRules,
     gate: list[GateExample],
     text: str,
 ) -> None:
     folder = tmp_path_factory.mktemp("set")
     texts = {**prompt.load("medium").texts, "answer": Text(text)}
     written = PromptSet(
-        folder.name, texts, description, words=words, gate=tuple(gate), models=tuple(models)
+        folder.name,
+        texts,
+        description,
+        selection=selection,
+        gate=tuple(gate),
+        models=tuple(models),
+        bank=prompt.load("small").bank,
     )
     for file, body in files_of(written, remark=f"{text}\nheld = 3\n").items():
         (folder / file).write_bytes(body.encode())

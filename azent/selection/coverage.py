@@ -11,19 +11,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from azent.messages import Call, Spec, Specs
+from azent.selection.numbers import GROUPING_SPACE, NUMBER, is_said, is_same, numbers_in
 
 MOST_CHARACTERS = 4000  # of a question that is looked at
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+MOST_VALUES = 200  # of each kind in a question, and in the inputs of calls
 QUOTATION = re.compile(
     r"[\"“”„«»「『]([^\"“”„«»「」『』\n]{1,80})[\"“”«»」』]|(?<!\w)['‘‚]([^'‘’\n]{1,80})['’](?!\w)"
 )
 WORD = re.compile(r"[^\W\d_][\w-]*")
 SENTENCE_START = re.compile(r"(?:^|[.!?:;¿¡\n\"“„«'‘(])\s*$")
-FACTORS = (1, 0.01, 100, 1000, 1_000_000, -1)  # percent, thousands, millions, signs
 
 
 def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, 
     other open, a call that used the time leaves no city open. Words that the called functions' own
     descriptions use are no values.
     """
-    given = [value for call in calls for value in _leaves(call.tool_input)]
+    given = _given_in(calls)
     about = _folded(" ".join(_texts(specs[call.tool]) for call in calls if call.tool in specs))
     found = [
         tuple(
@@ -52,15 +52,14 @@ def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> b
     the result of another one makes that result up. And a call of another function must have as many
     new values as it shares: with fewer it says again what was asked for already.
     """
-    given = list(_leaves(call.tool_input))
-    said = values_of(question)
-    numbers = [value for value in given if _is_number(value)]
-    if any(abs(n) > 1 and not any(_is_equal(value, n) for value in said) for n in numbers):
+    given, before = _given_in([call]), _given_in(calls)
+    numbers = [value for value in given if not isinstance(value, str)]
+    if any(abs(n) > 1 and not is_said(n, _plain(question)) for n in numbers):
         return False
     fresh = sum(_is_among(value, given) for value in uncovered(question, calls, specs))
     if any(call.tool == other.tool for other in calls):
         return fresh > 0
-    before = [value for other in calls for value in _leaves(other.tool_input)]
+    said = values_of(question)
     shared = sum(_is_among(value, given) and _is_among(value, before) for value in said)
     return 0 < fresh >= shared
 
@@ -71,14 +70,15 @@ def values_of(text: str) -> tuple[str, ...]:
 
 
 def _values_by_kind(text: str) -> tuple[tuple[str, ...], ...]:
-    text = unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])
-    return tuple(_numbers(text)), tuple(_quotations(text)), tuple(_names(text))
+    text = _plain(text)
+    kinds = numbers_in(text), _quotations(text), _names(text)
+    return tuple(tuple(islice(dict.fromkeys(values), MOST_VALUES)) for values in kinds)
 
 
-def _numbers(text: str) -> Iterator[str]:
-    for match in NUMBER.finditer(text):
-        whole = match[0]
-        yield whole.replace(",", "") if GROUPED.fullmatch(whole) else whole
+def _plain(text: str) -> str:
+    """The beginning of a text, without the narrow spaces within numbers, its letters alike."""
+    joined = GROUPING_SPACE.sub("", text[:MOST_CHARACTERS])
+    return unicodedata.normalize("NFKC", joined)
 
 
 def _quotations(text: str) -> Iterator[str]:
@@ -91,6 +91,14 @@ def _names(text: str) -> Iterator[str]:
         word, before = match[0], text[max(0, match.start() - 8) : match.start()]
         if word[0].isupper() and len(word) > 1 and not SENTENCE_START.search(before):
             yield word
+
+
+def _given_in(calls: Iterable[Call]) -> list[str | float]:
+    """The values in the inputs of calls, as many as are looked at."""
+    leaves = (value for call in calls for value in _leaves(call.tool_input))
+    return list(
+        islice((each for each in leaves if isinstance(each, str | int | float)), MOST_VALUES)
+    )
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -106,40 +114,23 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield each
 
 
-def _is_among(said: str, given: Iterable[Any]) -> bool:
+def _is_among(said: str, given: Iterable[str | float]) -> bool:
     return any(_is_equal(said, value) for value in given)
 
 
-def _is_equal(said: str, value: Any) -> bool:
+def _is_equal(said: str, value: str | float) -> bool:
     """Is what was said the value, or a part of it?"""
     if NUMBER.fullmatch(said):
-        return _is_same_number(said, value)
-    folded, text = _folded(said), _folded(str(value))
+        return is_same(said, value)
+    if not isinstance(value, str):
+        return False
+    folded, text = _folded(said), _folded(value)
     return folded in text or (len(text) > 2 and text in folded)
 
 
-def _is_same_number(said: str, value: Any) -> bool:
-    if isinstance(value, str):
-        return any(each.lstrip("0") == said.lstrip("0") for each in _numbers(value))
-    number = _as_float(said)
-    if number is None or not _is_number(value):
-        return False
-    return any(abs(number * factor - value) <= 1e-9 * max(1, abs(value)) for factor in FACTORS)
-
-
-def _as_float(said: str) -> float | None:
-    try:
-        return float(said.replace(",", "."))
-    except ValueError:  # a date or a version: 2023.10.1
-        return None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _texts(spec: Spec) -> str:
-    return " ".join(map(str, _leaves([spec.get("description"), spec.get("parameters")])))
+    leaves = _leaves([spec.get("description"), spec.get("parameters")])
+    return " ".join(each for each in leaves if isinstance(each, str))
 
 
 def _is_word_of(said: str, about: str) -> bool:

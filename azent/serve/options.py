@@ -7,6 +7,8 @@ from pathlib import Path
 
 from azent.arguments import flag, seconds, text, whole
 from azent.errors import UsageError
+from azent.models.choose_encoder import AUTO
+from azent.models.encoder import Encoder
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORT = 11435  # the one after Ollama's
@@ -26,7 +28,8 @@ class Options:
     come back. `repairs` is the most corrections in a row. In seconds: `timeout` is the most for a
     reply (None: no limit), `read_timeout` for a client to send its request, `write_timeout` for it
     to take what is waiting for it, `grace` for replies to end when the server is told to stop.
-    `prompts` names a prompt set.
+    `prompts` names a prompt set. `encoder` tells how near the functions are to a question: an
+    address, an open one, "auto" (the one inside the process, where it is installed) or None.
     `verbose` writes a line for each request. Raises UsageError for what can be none of these.
     """
 
@@ -44,6 +47,7 @@ class Options:
     read_timeout: float = 60.0
     write_timeout: float = 30.0
     prompts: str | Path | None = None
+    encoder: str | Encoder | None = AUTO
     grace: float = 30.0
     verbose: bool = False
 

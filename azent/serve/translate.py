@@ -24,6 +24,7 @@ from azent.flow import Turn
 from azent.log import replies_of, turn_of
 from azent.messages import Call, Log, Message, Question, Reply, Result, Spec, Specs
 from azent.models import Model
+from azent.models.choose_encoder import encoder_for
 from azent.request import Terms
 from azent.schema.foreign import foreign_parameters
 from azent.schema.inline import inlined, without_references
@@ -78,7 +79,7 @@ def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
 
     Raises RequestRefused, and SchemaError for a schema of words that refers to elsewhere.
     """
-    log = log_of(wanted.said)
+    log, encoder = log_of(wanted.said), encoder_for(options.encoder)
     terms = Terms(
         specs={} if wanted.choice == "none" else wanted.specs,
         prompts=prompt.load(options.prompts, model.name),
@@ -93,9 +94,10 @@ def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
         num_ctx=model.num_ctx,
         output=wanted.output and without_references(inlined(wanted.output)),
         options=wanted.options,
+        encoded=encoder is not None,
     )
     deadline = None if options.timeout is None else time.monotonic() + options.timeout
-    return Turn(log, terms, Execution({}), deadline=deadline)
+    return Turn(log, terms, Execution({}), deadline=deadline, encoder=encoder)
 
 
 # ---- messages ------------------------------------------------------------------------------------

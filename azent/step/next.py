@@ -137,7 +137,8 @@ def _ask(log: Log, terms: Terms, move: Move) -> Ask:
 
 def _ranking_is_due(turn: Log, terms: Terms) -> bool:
     """Is it to be found out how near the functions are, before anything else of a turn?"""
-    wanted = terms.encoded and decides_by_meaning(terms.specs, terms.prompts.selection)
+    able = terms.encoded and bool(terms.prompts.bank)
+    wanted = able and decides_by_meaning(terms.specs, terms.prompts.selection)
     fresh = not replies_of(turn) and ranking_of(turn) is None and note_in(turn, "stopped") is None
     return wanted and fresh and _may_call(turn, terms)
 

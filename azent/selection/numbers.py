@@ -1,0 +1,64 @@
+"""What a number in a text may mean, in whatever script and grouping it is written. Pure.
+
+"1.250" is 1250 in one language and 1.25 in another, and nothing here knows the language. So a
+number has several readings, and equals a value if one of them does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from math import isclose
+
+MOST_DIGITS = 30
+NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+|['’]\d{3}(?!\d))*")
+DIGITS = re.compile(r"\d+")
+GROUPING_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+FACTORS = (1, 0.01, 100, 1000, 1_000_000, -1)  # percent, thousands, millions, signs
+
+
+def numbers_in(text: str) -> Iterator[str]:
+    """The numbers in a text, each as it is written there."""
+    return (match[0] for match in NUMBER.finditer(text))
+
+
+@lru_cache(maxsize=2000)
+def readings(number: str) -> tuple[float, ...]:
+    """The values that a number may have: without its separators, and with the last as a point."""
+    runs = DIGITS.findall(number)
+    if not runs or sum(map(len, runs)) > MOST_DIGITS:
+        return ()
+    if len(runs) == 1:
+        return (float(runs[0]),)
+    joined, whole = "".join(runs), "".join(runs[:-1])
+    return (float(joined), float(f"{whole}.{runs[-1]}"))
+
+
+def is_same(number: str, value: float | str) -> bool:
+    """Is a number that was said this value, or a number in this text?"""
+    if isinstance(value, str):
+        same = any(set(readings(number)) & set(readings(each)) for each in numbers_in(value))
+        return same or _is_date_in(number, value)
+    try:
+        wanted = float(value)
+    except OverflowError:  # it has hundreds of digits
+        return False
+    return any(isclose(each * factor, wanted) for each in readings(number) for factor in FACTORS)
+
+
+def _is_date_in(number: str, text: str) -> bool:
+    """Do all parts of a date such as 2023.10.1 stand in a text?"""
+    parts = _parts(number)
+    return len(parts) > 2 and parts <= _parts(text)
+
+
+def _parts(text: str) -> set[str]:
+    return {run.lstrip("0") for run in DIGITS.findall(text)}
+
+
+def is_said(value: float, text: str) -> bool:
+    """Does a value stand in a text as a number, a part of one ("5,10,15"), or with spaces in it?"""
+    joined = re.sub(r"(?<=\d)\s(?=\d{3}(?!\d))", "", text)
+    written = {*numbers_in(text), *DIGITS.findall(text), *numbers_in(joined)}
+    return any(is_same(each, value) for each in written)

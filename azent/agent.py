@@ -14,7 +14,6 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from azent import prompt
 from azent.arguments import (
     called_with_one,
     flag,
@@ -37,7 +36,8 @@ from azent.models import Model, open_model
 from azent.models.choose_encoder import AUTO, encoder_for
 from azent.models.encoder import Encoder
 from azent.nesting import about, one_deeper
-from azent.prompt import PromptSet
+from azent.prompt import PromptSet, words_on
+from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.sessions import Keeper, Session, kept
 from azent.step import asked, recovered, told_of
@@ -56,14 +56,14 @@ class Agent:
 
     `model` is an address ("qwen2.5-coder:1.5b") or an open model; `tools` are functions, Tools or
     other agents. `prompts` names a prompt set or its folder; without it the set that suits the
-    model is taken. `system` is put before azent's own instructions: a text, or a function that
-    makes it of the context of a run. `output` is a type (`list[Pizza]`): answers are then values of
-    it, in `Answer.value`. `choice` is "auto", "none", "required" or a tool's name, for the first
-    decision of each question. `rounds` is the most replies whose calls run, `repairs` the most
-    corrections in a row, `timeout` the seconds for one question. `result_chars` is the most
-    characters of one result; without it, a quarter or so of the model's context. `width` is the
-    most calls at once. `executor` runs the functions elsewhere; `run`, a function Call -> Result (a
-    Toolbox is one too), takes the place of the tools' own functions.
+    model's name or size is taken. `system` is put before azent's own instructions: a text, or a
+    function that makes it of the context of a run. `output` is a type (`list[Pizza]`): answers are
+    then values of it, in `Answer.value`. `choice` is "auto", "none", "required" or a tool's name,
+    for the first decision of each question. `rounds` is the most replies whose calls run, `repairs`
+    the most corrections in a row, `timeout` the seconds for one question. `result_chars` is the
+    most characters of one result; without it, a quarter or so of the model's context. `width` is
+    the most calls at once. `executor` runs the functions elsewhere; `run`, a function Call ->
+    Result (a Toolbox is one too), takes the place of the tools' own functions.
 
     `approval` says when the `approve` of a question is asked before a call runs: for tools with
     `confirm` ("tool"), for all ("always"), or for none ("never"). `until` ends a conversation: a
@@ -116,11 +116,11 @@ class Agent:
         self.encoder = encoder_for(encoder)
         self.flow: Callable[[Turn], Flow] = converse  # how a turn goes
 
-    def terms(self, context: object = None) -> Terms:
-        """What stays fixed for a question; the prompt set is read from its files now."""
+    def terms(self, context: object = None, prompts: PromptSet | None = None) -> Terms:
+        """What stays fixed for a question; the prompt set, unless given, is read from files now."""
         return Terms(
             specs=self.toolbox.specs,
-            prompts=prompt.load(self.prompts, self.model.name),
+            prompts=prompts or prompts_for(self.model, self.prompts),
             system=system_text(self.system, context),
             typed=self.output,
             choice=self.choice,
@@ -204,7 +204,10 @@ class Agent:
         approve: Approve | None = None,
     ) -> AsyncGenerator[Event, None]:
         """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
-        with self._turn(question, log, session, context, asyncio.get_running_loop()) as turn:
+        # In a thread, because it reads files, and may ask the model's server.
+        prompts = await asyncio.to_thread(prompts_for, self.model, self.prompts)
+        loop = asyncio.get_running_loop()
+        with self._turn(question, log, session, context, prompts, loop) as turn:
             events = adrive(self.flow(turn), self.model, asker(approve))
             async with aclosing(atraced(events, self._info(question, session))) as said:
                 async for event in said:
@@ -245,13 +248,14 @@ class Agent:
         log: Log,
         session: Session | str | None,
         context: object,
+        prompts: PromptSet | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> Iterator[Turn]:
         """A turn that is ready to go, and that leaves nothing behind it."""
         log = log_of_messages(() if log is None else log)
         if log and session is not None:
             raise UsageError("log and session cannot go together", "A session has its own log.")
-        terms = self.terms(context)
+        terms = self.terms(context, prompts)
         with kept(session) as keeper, self._execution(context, keeper, loop) as execution:
             before = log or recovered(keeper.log, keeper.begun, terms)
             keeper.troubles += told_of(log or keeper.log, before)
@@ -264,7 +268,7 @@ class Agent:
                 deadline=None if self.timeout is None else time.monotonic() + self.timeout,
                 retries=getattr(self.model, "retries", 0),
                 encoder=self.encoder,
-                warnings=list(prompt.words_on(terms.prompts)),
+                warnings=list(words_on(terms.prompts)),
             )
             turn.grow(turn.log)
             yield turn

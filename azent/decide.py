@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from azent import prompt
 from azent.arguments import log_in, many, sendable, text, whole
 from azent.errors import EncoderFailed, UsageError
 from azent.log import folded, replies_of, turn_of
@@ -17,6 +16,7 @@ from azent.models import Model, open_model
 from azent.models.choose_encoder import AUTO, encoder_for
 from azent.models.encoder import Encoder
 from azent.prompt import PromptSet
+from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.step import Ask, Listening, Rank, Step, hear, next_step, options_for, ranked
 from azent.tools import are_trusted, choice_among, specs_of
@@ -45,7 +45,7 @@ def select(
     """
     opened = open_model(model)
     log, system = log_of(question)
-    prompt_set = prompt.load(prompts, opened.name)
+    prompt_set = prompts_for(opened, prompts)
     tools = tuple(many("tools", tools, "[function, ...]"))
     specs = specs_of(tools)
     encoder = encoder_for(encoder)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from azent import prompt as prompt_sets
 from azent.arguments import log_in, text
 from azent.budget import to_sum_up
 from azent.errors import BadReply, UsageError
 from azent.log import turns
 from azent.messages import Answer, Log, Note, Request
 from azent.models import Model, context_of, open_model
+from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.step import Ask, Listening
 
@@ -32,7 +32,7 @@ def summary(
     if not turns(log):
         raise UsageError("there is nothing to sum up", "Give an Answer, or its log.")
     opened = open_model(model)
-    terms = Terms({}, prompt_sets.load(prompts, opened.name), num_ctx=context_of(opened))
+    terms = Terms({}, prompts_for(opened, prompts), num_ctx=context_of(opened))
     note = Note("shrunk", turns=len(turns(log)))
     messages = to_sum_up(log, note, terms, text("prompt", prompt))
     heard = Listening(Ask(messages, None, "answer"), terms)

@@ -8,7 +8,8 @@ Each request to a model takes one item of the script; the last item repeats, or 
 
 /api/embed gives vectors made of the texts themselves; `embedded` keeps the bodies of such requests.
 `room` is the most characters that a text may have there: longer ones are refused, as by Ollama.
-`vectors` is what is answered in place of vectors.
+`vectors` is what is answered in place of vectors. `about` is what /api/show adds to its answer for
+a model, or what it answers in its place; `shown` keeps the names that were asked for.
 
 An agent may ask twice for an answer: for calls first, held to a schema, then for words. A script of
 plain words need not know: a request with `format` that meets an item of words is told that no tool
@@ -120,6 +121,7 @@ class ScriptedOllama:
         sizes: Mapping[str, int] | None = None,
         room: int = 100_000,
         vectors: Fail | None = None,
+        about: Mapping[str, Any] | Fail | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.script = script or ("",)
@@ -130,6 +132,8 @@ class ScriptedOllama:
         self.sizes = sizes or {}
         self.room = room
         self.vectors = vectors
+        self.about = about or {}
+        self.shown: list[str] = []
         self.embedded: list[Asked] = []
         self.requests: list[Asked] = []
         self.disconnects = 0
@@ -254,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
         if self.path == "/api/show":
-            self._send(200, self._about())
+            self._show(body)
         elif self.path == "/api/embed":
             self._embed(body)
         elif self.path != "/api/chat":
@@ -276,10 +280,19 @@ class _Handler(BaseHTTPRequestHandler):
             "/api/ps": {"models": models},
         }
 
-    def _about(self) -> dict[str, Any]:
-        length = self.server.owner.context_length
-        info = {"general.architecture": "scripted", "scripted.context_length": length}
-        return {"template": "{{ .Prompt }}", "model_info": info, "capabilities": ["completion"]}
+    def _show(self, body: Mapping[str, Any]) -> None:
+        owner = self.server.owner
+        owner.shown.append(body["model"])
+        if isinstance(owner.about, Fail):
+            self._follow(owner.about, body)
+            return
+        info = {
+            "general.architecture": "scripted",
+            "scripted.context_length": owner.context_length,
+            **owner.about.get("model_info", {}),
+        }
+        page = {"template": "{{ .Prompt }}", "capabilities": ["completion"], **owner.about}
+        self._send(200, {**page, "model_info": info})
 
     def _embed(self, body: dict[str, Any]) -> None:
         owner = self.server.owner
@@ -306,7 +319,7 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             owner.count(busy=-1)
 
-    def _follow(self, item: Say | Lines | Fail | HangUp, body: dict[str, Any]) -> None:
+    def _follow(self, item: Say | Lines | Fail | HangUp, body: Mapping[str, Any]) -> None:
         match item:
             case HangUp():
                 self._reset()
@@ -320,7 +333,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream(self._said(item, body))
                 self.close_connection = item.breaks
 
-    def _said(self, item: Say, body: dict[str, Any]) -> Iterator[str]:
+    def _said(self, item: Say, body: Mapping[str, Any]) -> Iterator[str]:
         """The lines of a reply, in their time."""
         pieces, extra = item.in_pieces() or [""], dict(item.message)
         for piece in pieces:

@@ -4,7 +4,8 @@
         model = azent.open_model(f"openai:{server.url}#m")
 
 Each request takes one answer of the script; the last one repeats. Where there is no script,
-/v1/embeddings gives vectors made of the texts themselves, last text first.
+/v1/embeddings gives vectors made of the texts themselves, last text first. `listed` is what GET
+/v1/models answers; without it, it answers 404.
 """
 
 from __future__ import annotations
@@ -67,8 +68,12 @@ def fails(status: int, words: str) -> Answer:
 class ScriptedOpenAI:
     """The server; it listens while it is entered. `bodies` and `headers` are what was sent."""
 
-    def __init__(self, *script: Answer, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, *script: Answer, listed: Answer | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.script = script
+        self.listed = listed or fails(404, "Not Found: /v1/models")
+        self.lists = 0  # how often the list was asked for
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[Message] = []
         self.left = 0  # clients that hung up
@@ -107,6 +112,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
+    def do_GET(self) -> None:
+        self.server.owner.lists += 1
+        self._follow(self.server.owner.listed, "application/json")
+
     def do_POST(self) -> None:
         owner = self.server.owner
         owner.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -132,12 +141,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def _follow(self, answer: Answer) -> None:
+    def _follow(self, answer: Answer, kind: str = "text/event-stream") -> None:
         if answer.hangs_up:
             self.close_connection = True
             return
         self.send_response(answer.status)
-        kind = "text/event-stream" if answer.status == 200 else "application/json"
+        kind = kind if answer.status == 200 else "application/json"
         self.send_header("Content-Type", kind)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()

@@ -16,7 +16,7 @@ ROWS = [
     ["schema", "results", "settings", "literals", "arguments", "markers"],
     ["validate", "tracing", "prompt", "config", "sessions", "models", "answered"],
     ["reply"],
-    ["typed", "selection"],
+    ["typed", "selection", "prompt_choice"],
     ["request", "tools", "system"],
     ["budget", "execute"],
     ["step"],

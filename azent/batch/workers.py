@@ -17,7 +17,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from azent import prompt
 from azent.agent import Agent
 from azent.answered import answer_json
 from azent.batch.files import BadLine, Item
@@ -31,6 +30,8 @@ from azent.errors import (
     ModelUnreachable,
     ReplyBroken,
 )
+from azent.models import parameters_of
+from azent.prompt_choice import prompts_for
 
 FIRST_LIMIT = 2
 MIN_SPEEDUP = 1.15  # doubling the limit must raise the rate by this factor to be kept
@@ -51,10 +52,22 @@ Ask: TypeAlias = Callable[[str], Mapping[str, Any]]  # from a question to the re
 
 
 def asking(agent: Agent, approve: Approve | None = None) -> Ask:
-    """Make the function that asks an agent, with its prompt set as it is now for all questions."""
+    """Make the function that asks an agent, with its prompt set as it is now for all questions.
+
+    Where the model's size is not known yet, because its server is down, the set is chosen for good
+    when the first answer has come. Raises PromptError.
+    """
     fixed = copy.copy(agent)
-    fixed.prompts = prompt.load(agent.prompts, agent.model.name)
-    return lambda question: answer_json(fixed.ask(question, approve=approve))
+    suited = prompts_for(agent.model, agent.prompts)
+    if agent.prompts is not None or parameters_of(agent.model) is not None:
+        fixed.prompts = suited
+
+    def ask(question: str) -> Mapping[str, Any]:
+        answer = fixed.ask(question, approve=approve)
+        fixed.prompts = fixed.prompts or prompts_for(agent.model)
+        return answer_json(answer)
+
+    return ask
 
 
 class ConcurrencyLimit:

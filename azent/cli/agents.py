@@ -65,7 +65,7 @@ def agent_from(
     none = no_tools or bool(more and not given["tools"])
     functions = [*functions_from(given["tools"], none=none), *more]
     model = model_from(given, quiet=quiet)
-    prompts_from(given["prompts"], model.name)  # a broken set is an error before anything is asked
+    prompts_from(given["prompts"], model)  # a broken set is an error before anything is asked
     return Agent(
         model,
         functions,
@@ -151,12 +151,16 @@ def approval(yes: bool) -> Callable[[Call], bool | str]:
 # ---- prompt sets ---------------------------------------------------------------------------------
 
 
-def prompts_from(name: str | None, model: str) -> PromptSet:
-    """Load the prompt set for a model, and name it where it is in ./prompts."""
-    from azent import prompt
+def prompts_from(name: str | None, model: Model | None) -> PromptSet:
+    """Load the prompt set for a model, and name it where it is in ./prompts.
 
-    found = prompt.load(name, model)
-    warn_of_broken_sets([] if name else [model])
+    Without a model it is the set of the name, else `default`.
+    """
+    from azent import prompt
+    from azent.prompt_choice import prompts_for
+
+    found = prompts_for(model, name) if model else prompt.load(name)
+    warn_of_broken_sets([] if name else [name_and_size(model)])
     name_local_set(found)
     return found
 
@@ -169,12 +173,22 @@ def name_local_set(prompt_set: PromptSet) -> None:
         console.print_notice(words)
 
 
-def warn_of_broken_sets(models: Iterable[str]) -> None:
-    """Say which sets are left out for these models because they are broken."""
+def name_and_size(model: Model | None) -> tuple[str, float | None]:
+    """Return what a prompt set is chosen by: a model's name and its billions of parameters."""
+    from azent.models import parameters_of
+
+    return (model.name, parameters_of(model)) if model else ("", None)
+
+
+def warn_of_broken_sets(models: Iterable[tuple[str, float | None]]) -> None:
+    """Say which sets are left out because they are broken.
+
+    The models are given by their names and billions of parameters.
+    """
     from azent import prompt
 
-    errors = dict.fromkeys(str(error) for model in models for error in prompt.left_out(model))
-    for error in errors:
+    errors = (error for name, billions in models for error in prompt.left_out(name, billions))
+    for error in dict.fromkeys(map(str, errors)):
         console.print_notice(f"! left out, as it is broken: {error}")
 
 
@@ -209,10 +223,16 @@ def _uncached_model(given: Mapping[str, Any], quiet: bool) -> Model:
 
 def model_at(address: str, given: Mapping[str, Any]) -> Model:
     """Open the model at an address; a file that azent knows by name is fetched first."""
+    if address.startswith("gguf:"):
+        fetch_model(address.removeprefix("gguf:"))
+    return unfetched_model_at(address, given)
+
+
+def unfetched_model_at(address: str, given: Mapping[str, Any]) -> Model:
+    """Open the model at an address; nothing is fetched."""
     from azent.models import open_model
 
     if address.startswith("gguf:"):
-        fetch_model(address.removeprefix("gguf:"))
         return open_model(address, num_ctx=given["num_ctx"])
     is_openai = address.startswith("openai:")
     wanted = ("num_ctx", "api_key") if is_openai else ("host", "num_ctx", "keep_alive")

@@ -130,6 +130,7 @@ def _server(host: str | None) -> Finding:
 
 
 def _models(host: str | None) -> Iterator[Finding]:
+    from azent import prompt
     from azent.models.catalogue import installed
     from azent.models.choose import PREFERRED
 
@@ -141,7 +142,10 @@ def _models(host: str | None) -> Iterator[Finding]:
         fits = free is None or model.size < free
         todo = "" if fits else f"It needs more than the {(free or 0) / 1e9:.1f} GB that are free."
         native = "native tools" if model.native_tools else "no native tools (azent needs none)"
-        found = f"{size_of(model.size)}, context {model.context or '?'}, {native}"
+        prompts = prompt.load(None, model.name, model.billions).name
+        found = (
+            f"{size_of(model.size)}, context {model.context or '?'}, {native}, prompt set {prompts}"
+        )
         yield Finding(model.name, "ok" if fits else "note", found, todo)
 
 

@@ -154,7 +154,7 @@ def _arms(
         model = agents.model_from(
             agents.plain_values(agents.settings_from({**given, "model": address})), quiet=False
         )
-        arms += [Arm(model, agents.prompts_from(name, model.name)) for name in prompts or unnamed]
+        arms += [Arm(model, agents.prompts_from(name, model)) for name in prompts or unnamed]
         arms += [Arm(model, None)] if native else []
     return arms
 
@@ -296,9 +296,9 @@ def _bases(named: Sequence[str] | None, model: Model, name: str) -> Sequence[Pro
     from azent.lab import starting_sets
 
     if named:
-        return [agents.prompts_from(each, model.name) for each in dict.fromkeys(named)]
-    bases = starting_sets(model.name, without=name)
-    agents.warn_of_broken_sets([model.name])
+        return [agents.prompts_from(each, model) for each in dict.fromkeys(named)]
+    bases = starting_sets(model, without=name)
+    agents.warn_of_broken_sets([agents.name_and_size(model)])
     for each in bases:
         agents.name_local_set(each)
     return bases

@@ -21,7 +21,7 @@ def list_models(
 ) -> None:
     """List models: size, context, native tools or not, and the prompt set that suits each."""
     rows = [*_of_server(host), *_embedded()]
-    agents.warn_of_broken_sets(row["name"].removeprefix("gguf:") for row in rows)
+    agents.warn_of_broken_sets((row["name"].removeprefix("gguf:"), row["billions"]) for row in rows)
     if as_json:
         console.print_json(rows, indent=2)
         return
@@ -84,7 +84,7 @@ def _of_server(host: str | None) -> list[dict[str, Any]]:
         {
             **asdict(model),
             "shown_size": size_of(model.size),
-            "prompts": prompt.load(model=model.name).name,
+            "prompts": prompt.load(None, model.name, model.billions).name,
             "where": "Ollama",
         }
         for model in models
@@ -104,7 +104,8 @@ def _embedded() -> list[dict[str, Any]]:
             "shown_size": size_of(file.size),
             "context": NUM_CTX,
             "native_tools": False,
-            "prompts": prompt.load(model=name).name,
+            "billions": file.billions,
+            "prompts": prompt.load(None, name, file.billions).name,
             "where": "fetched" if path_of(file).exists() else "fetched at first use",
         }
         for name, file in MODELS.items()

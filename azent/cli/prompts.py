@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from azent.errors import PromptError, UsageError
 from azent.wording import counted
 
 if TYPE_CHECKING:
+    from azent.models import Model
     from azent.prompt import PromptSet
     from azent.request import Terms
 
@@ -35,7 +36,7 @@ def list_sets(
     """List the prompt sets, their descriptions and their folders."""
     from azent import prompt
 
-    taken = prompt.load(None, model or "").folder
+    taken = _set_for(model).folder
     found = {name: (folder, _describe(folder)) for name, folder in prompt.folders().items()}
     if as_json:
         rows = [
@@ -132,6 +133,19 @@ def find_error(wanted: str | Path) -> PromptError | None:
     return None
 
 
+def _set_for(address: str | None) -> PromptSet:
+    """Load the set that a model gets; without one, the set for a model that is not known."""
+    from azent import prompt
+
+    if not address:
+        return prompt.load()
+    given = agents.plain_values(agents.settings_from({"model": address}))
+    name, billions = agents.name_and_size(_model_of(given))
+    if billions is None:
+        console.print_notice(f"the size of {name} is not known here, so that only its name counts")
+    return prompt.load(None, name, billions)
+
+
 def _describe(folder: Path) -> dict[str, Any]:
     """Return the settings of a set, or what is wrong with it."""
     from azent import prompt
@@ -198,8 +212,13 @@ def _terms(given: dict[str, Any]) -> Terms:
     from azent.tools import choice_among, specs_of
 
     specs = specs_of(agents.functions_from(given["tools"]))
-    prompt_set: PromptSet = agents.prompts_from(given["prompts"], given["model"] or "")
+    prompt_set: PromptSet = agents.prompts_from(given["prompts"], _model_of(given))
     return Terms(specs, prompt_set, given["system"], choice_among(given["choice"], specs))
+
+
+def _model_of(given: Mapping[str, Any]) -> Model | None:
+    """Open the model that the settings name, if they name one; nothing is fetched or loaded."""
+    return agents.unfetched_model_at(given["model"], given) if given["model"] else None
 
 
 def _request(question: str, terms: Terms, move: str) -> tuple[list[dict[str, Any]], Any]:

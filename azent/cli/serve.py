@@ -98,8 +98,8 @@ def _open_models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> d
     named = {model.name: model for model in models}
     if len(named) < len(models):
         raise UsageError("two models bear one name", "Name each --model once.")
-    for name in named:
-        agents.prompts_from(given["prompts"], name)
+    for each in models:
+        agents.prompts_from(given["prompts"], each)
     return named
 
 

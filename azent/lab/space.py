@@ -126,7 +126,7 @@ def _unlike(candidates: Iterable[Candidate], but: Sequence[Candidate]) -> tuple[
 
 def _hash(prompts: PromptSet) -> str:
     """Hash a set without its name."""
-    return version_of(replace(prompts, name="", description="", models=()))
+    return version_of(replace(prompts, name="", description="", models=(), sizes=()))
 
 
 # ---- texts that a setting needs ------------------------------------------------------------------

@@ -72,6 +72,7 @@ def _named(tuned: Tuned, about: About) -> PromptSet:
         name=about.name,
         description=f"tuned for {tuned.model}: {_figures(tuned.winner)}",
         models=patterns(tuned.model),
+        sizes=(),
         folder=None,
     )
 

@@ -34,7 +34,7 @@ from azent.lab.search import (
 )
 from azent.lab.sources import cases_from
 from azent.lab.space import Candidate, first_field, neighbours
-from azent.models import Model, open_model
+from azent.models import Model, open_model, parameters_of
 from azent.models.cached import Cached
 from azent.models.ollama import Ollama
 from azent.prompt import PromptSet
@@ -85,13 +85,13 @@ def _check_split(split: Split) -> None:
         raise CasesError(f"the case {min(both)!r} is also among those set aside", hint)
 
 
-def starting_sets(model: str, without: str = "") -> tuple[PromptSet, ...]:
+def starting_sets(model: Model, without: str = "") -> tuple[PromptSet, ...]:
     """The set that the model gets by default, then all others in its language that can be read.
 
     `without` names a set to leave out, because it is to be written. Raises PromptError if the first
     set is broken.
     """
-    start = prompt.suited(model, without)
+    start = prompt.suited(model.name, parameters_of(model), without)
     names = [name for name in prompt.folders() if name not in (without, start.name)]
     return (start, *(each for each in _readable(names) if each.language == start.language))
 
@@ -182,9 +182,7 @@ def tune(
     opened, file = open_model(model), None if file is None else place("file", file)
     seed, jobs = whole("seed", seed, 0), whole("jobs", jobs, 1)
     called("watch", watch, "from a progress and a number to nothing")
-    bases = tuple(many("bases", bases, "[azent.prompt.load(name), ...]")) or starting_sets(
-        opened.name
-    )
+    bases = tuple(many("bases", bases, "[azent.prompt.load(name), ...]")) or starting_sets(opened)
     _check(split, bases, whole("budget", budget, 1))
     digest = _digest(opened)
     to_search, aside = (_stamped(each, opened, digest) for each in (split.search, split.aside))

@@ -3,7 +3,8 @@
 A model has a `name`, a `num_ctx` (the tokens that its context holds, None where that is not known)
 and `stream(request)`, an iterator of `Delta`s closed by one `End`. Closing the iterator stops the
 model. `astream`, its asynchronous twin, may be left out: `stream` then runs in a thread; and so may
-`context()`, which finds out how much of `num_ctx` there really is.
+`context()`, which finds out how much of `num_ctx` there really is, and `parameters()`, which tells
+how large the model is.
 
 A model has an address: "ollama:qwen3:8b", "gguf:/path/to/model.gguf",
 "openai:http://host:8000/v1#name"; a bare name means Ollama.
@@ -18,7 +19,16 @@ from azent.errors import UsageError
 from azent.messages import Delta, End, Request
 from azent.models.scripted import Scripted
 
-__all__ = ["AsyncModel", "MeasuredModel", "Model", "Scripted", "context_of", "open_model"]
+__all__ = [
+    "AsyncModel",
+    "MeasuredModel",
+    "Model",
+    "Scripted",
+    "SizedModel",
+    "context_of",
+    "open_model",
+    "parameters_of",
+]
 
 
 class Model(Protocol):
@@ -47,9 +57,26 @@ class MeasuredModel(Model, Protocol):
     def context(self) -> int | None: ...
 
 
+@runtime_checkable
+class SizedModel(Model, Protocol):
+    """A model that can tell its size, the billions of parameters that it has.
+
+    It may ask its server, once; it raises nothing, and gives None where the size is not known.
+    """
+
+    def parameters(self) -> float | None: ...
+
+
 def context_of(model: Model) -> int | None:
     """The tokens that a model's context holds, None where that is not known."""
     return model.context() if isinstance(model, MeasuredModel) else model.num_ctx
+
+
+def parameters_of(model: Model) -> float | None:
+    """The billions of parameters that a model has, None where that is not known."""
+    told: object = model.parameters() if isinstance(model, SizedModel) else None
+    # Models that people bring may have another method of that name, as those of PyTorch do.
+    return float(told) if isinstance(told, int | float) else None
 
 
 def open_model(address: str | Model, **settings: Any) -> Model:

@@ -2,7 +2,8 @@
 
 The same request to the same model (its name and options, whatever server runs it) gets the reply
 that it got before, in the same pieces. A reply that broke off, or was not read to its end, is not
-kept. The file has one table, `replies`: the request and the pieces of its reply as JSON.
+kept. The file has one table, `replies`: the request and the pieces of its reply as JSON. The size
+of the model is kept there too, so that a replay asks with the same prompt set.
 
     sqlite3 replies.db "select request ->> '$.model', reply from replies"
 
@@ -75,6 +76,24 @@ class Cached:
 
         return self.num_ctx if self.strict else context_of(self.model)
 
+    def parameters(self) -> float | None:
+        """The billions of parameters that the model has, kept in the file as its replies are.
+
+        A file that cannot be used tells no size: what is wrong with it, the first request will say.
+        """
+        from azent.models import parameters_of
+
+        asked = {**_identity(self.model), "asked": "parameters"}
+        try:
+            if kept := _find(self.path, _key(asked)):
+                return float(json.loads(kept))
+            found = None if self.strict else parameters_of(self.model)
+            if found is not None:
+                _keep(self.path, asked, json.dumps(found))
+        except (UsageError, ValueError, TypeError, RecursionError):
+            return None
+        return found
+
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The pieces of the kept reply, else those of the model, kept when they are all there.
 
@@ -120,13 +139,16 @@ class Recorded(Cached):
 def _asked(model: Model, request: Request) -> dict[str, Any]:
     """All that a reply depends on; the model's time limit does not change what it says."""
     asked = {
-        "model": model.name,
-        "kind": type(model).__name__.lower(),
+        **_identity(model),
         "options": {**getattr(model, "options", {}), **request.options},
         "messages": list(request.messages),
         "format": request.format,
     }
     return {**asked, "tools": list(request.tools)} if request.tools else asked
+
+
+def _identity(model: Model) -> dict[str, str]:
+    return {"model": model.name, "kind": type(model).__name__.lower()}
 
 
 def _key(asked: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from azent import settings
 from azent.errors import ModelNotFound, ModelRefused, ModelUnreachable
 from azent.models.incoming import HEADERS, bounded
 from azent.models.prefixes import is_embedding_model
+from azent.models.size import billions_shown
 
 if TYPE_CHECKING:
     import ollama
@@ -21,7 +22,10 @@ READ_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A model of a server. `size` is in bytes, `context` in tokens (0 where it is not told)."""
+    """A model of a server. `size` is in bytes, `context` in tokens (0 where it is not told).
+
+    `parameters` is what the server says of their number, `billions` that number as azent reads it.
+    """
 
     name: str
     size: int
@@ -29,6 +33,7 @@ class Installed:
     native_tools: bool = False
     parameters: str = ""
     quantization: str = ""
+    billions: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +113,17 @@ def _listed(client: ollama.Client) -> list[Any]:
 
 
 def _described(client: ollama.Client, listed: Any) -> Installed:
-    shown, details = client.show(listed.model), listed.details
+    shown = client.show(listed.model)
+    details = listed.details or shown.details
+    parameters = (details.parameter_size if details else "") or ""
     return Installed(
         listed.model,
         int(listed.size or 0),
         context_length(shown),
         "tools" in (shown.capabilities or ()),
-        (details.parameter_size if details else "") or "",
+        parameters,
         (details.quantization_level if details else "") or "",
+        billions_shown(shown.modelinfo or {}, parameters),
     )
 
 

@@ -21,6 +21,8 @@ from azent.arguments import named, place, whole
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout, ReplyBroken
 from azent.messages import Delta, End, Request, Usage
 from azent.models import fetch
+from azent.models.gguf import parameter_count
+from azent.models.size import billions_of
 
 NUM_CTX = 4096
 MAX_REPLY_TOKENS = 2048
@@ -52,6 +54,13 @@ class Embedded:
 
     def __repr__(self) -> str:
         return f"Embedded({self.source!r})"
+
+    def parameters(self) -> float | None:
+        """The billions of parameters, as the model's file tells them; None where it does not."""
+        known = fetch.MODELS.get(self.source)
+        if known is not None:  # it may still have to be fetched
+            return known.billions
+        return billions_of(parameter_count(Path(self.source).expanduser()))
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the model."""

@@ -27,7 +27,7 @@ def log_failure(words: str) -> None:
 
 
 class Fallback:
-    """Models that are tried in order. Its name and its prompt set are those of the first.
+    """Models that are tried in order. Its name is that of the first.
 
     Its context is the smallest of theirs. The models ought to be much alike: what one was told the
     next has to make do with. `tell` is given a sentence for each failure.
@@ -43,6 +43,7 @@ class Fallback:
         self.num_ctx = min((m.num_ctx for m in self.models if m.num_ctx), default=None)
         self._tell = tell
         self._last = 0
+        self._has_answered = False
 
     def __repr__(self) -> str:
         return f"Fallback({list(self.models)!r})"
@@ -57,6 +58,16 @@ class Fallback:
         known = (self.num_ctx, context_of(self.models[self._last]))
         return min((tokens for tokens in known if tokens), default=None)
 
+    def parameters(self) -> float | None:
+        """The size of the model that answered last; before one has, of the first that tells it.
+
+        Later on the others are not asked, for the same reason as above.
+        """
+        from azent.models import parameters_of
+
+        asked = [self.models[self._last]] if self._has_answered else self.models
+        return next((size for size in map(parameters_of, asked) if size is not None), None)
+
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply of the first model that gives one. Raises ModelError when none does."""
         failures: list[str] = []
@@ -64,7 +75,7 @@ class Fallback:
             model, begun = self.models[place], False
             try:
                 for piece in model.stream(request):
-                    begun, self._last = True, place
+                    begun, self._last, self._has_answered = True, place, True
                     yield piece
                 return
             except ModelError as error:

@@ -33,6 +33,7 @@ MODELS = {
             "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
             "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         ),
+        billions=1.777088,
     ),
     "qwen2.5-coder:0.5b": File(
         name="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
@@ -45,6 +46,7 @@ MODELS = {
             "ebb2015119c907b064c512bf053e945850b5875f",
             "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
         ),
+        billions=0.630167424,
     ),
 }
 

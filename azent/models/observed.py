@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from azent.messages import Delta, End, Request
-from azent.models import Model, context_of
+from azent.models import Model, context_of, parameters_of
 
 
 class Observed:
@@ -28,6 +28,10 @@ class Observed:
     def context(self) -> int | None:
         """Return the number of tokens that the model's context really holds."""
         return context_of(self.model)
+
+    def parameters(self) -> float | None:
+        """Return the billions of parameters that the model has."""
+        return parameters_of(self.model)
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """Stream the model's reply to a request."""

@@ -28,6 +28,7 @@ from azent.models.incoming import abounded, bounded
 from azent.models.limit import Limit
 from azent.models.patience import apatiently, patiently
 from azent.models.remote import Remote, next_part
+from azent.models.size import ASK_SECONDS, billions_shown, told_once
 from azent.models.trouble import Server, translated
 from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
 
@@ -44,7 +45,6 @@ DEFAULTS = {
     # Ollama's own 1.1 holds it against a value that it stood in the prompt; calls must copy values.
     "repeat_penalty": 1.0,
 }
-SHOW_SECONDS = 5.0
 
 
 class Ollama(Remote):
@@ -116,6 +116,19 @@ class Ollama(Remote):
         wanted = self.num_ctx or NUM_CTX
         return min(most or wanted, wanted)
 
+    def parameters(self) -> float | None:
+        """The billions of parameters, as the server tells them; None where it does not."""
+        return told_once(self.host, self.name, self._size_shown)
+
+    def _size_shown(self) -> float | None:
+        with (
+            self._plain_errors(_Reading(self.name), Limit(None)),
+            self._impatient_client() as client,
+        ):
+            shown = client.show(self.name)
+        details = shown.details
+        return billions_shown(shown.modelinfo or {}, details.parameter_size if details else None)
+
     def digest(self) -> str:
         """What tells the model's weights from others of its name; "" where the server has none.
 
@@ -155,7 +168,7 @@ class Ollama(Remote):
         import httpx
         import ollama
 
-        timeout = httpx.Timeout(SHOW_SECONDS, connect=self.connect_timeout)
+        timeout = httpx.Timeout(ASK_SECONDS, connect=self.connect_timeout)
         hooks = {"response": [bounded]}
         return ollama.Client(self.host, **self.transport(), timeout=timeout, event_hooks=hooks)
 

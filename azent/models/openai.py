@@ -14,14 +14,14 @@ import json
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager
+from contextlib import aclosing, closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from azent import settings
 from azent.arguments import named, text
-from azent.errors import ModelError, ReplyBroken, UsageError
+from azent.errors import ModelError, ModelNotFound, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Problem, Request, Usage
 from azent.models import incoming
 from azent.models.checks import headers_of, tokens
@@ -29,6 +29,7 @@ from azent.models.incoming import abounded, bounded
 from azent.models.limit import Limit
 from azent.models.patience import apatiently, patiently
 from azent.models.remote import Remote, next_part
+from azent.models.size import ASK_SECONDS, billions_listed, told_once
 from azent.models.trouble import Server, translated_openai
 from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
 
@@ -109,6 +110,21 @@ class OpenAI(Remote):
         async with aclosing(apatiently(once, patience, limit)) as pieces:
             async for piece in pieces:
                 yield piece
+
+    def parameters(self) -> float | None:
+        """The billions of parameters, which llama-server tells; None with most other servers."""
+        return told_once(self.url, self.name, self._size_listed)
+
+    def _size_listed(self) -> float | None:
+        library, limit = _library(), Limit(ASK_SECONDS)
+        with (
+            suppress(ModelNotFound),  # it is the list that is not there
+            self._plain_errors(_Reading(self.name), limit),
+            library.DefaultHttpxClient(**self.transport()) as http,
+            library.OpenAI(**self._client(library, limit), http_client=http) as client,
+        ):
+            return billions_listed(client.get("/models", cast_to=object), self.name)
+        return None
 
     def embed(self, texts: Sequence[str], timeout: float) -> list[Sequence[float]]:
         """A vector for each text, by an embedding model. Raises ModelError's kinds."""

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
-from azent.arguments import seconds, text, whole
+from azent.arguments import at_least, seconds, text, whole
 from azent.errors import ModelError, ModelTimeout, UsageError
 from azent.messages import Delta, End, Request, Usage
 
@@ -15,8 +15,9 @@ class Scripted:
     """A model that gives one reply of its script to each request, whole or in pieces.
 
     A reply is a text, an exception to raise, or a list of pieces (texts, `Delta`s, an `End`).
-    `heard` keeps the requests. `pause` is the seconds it takes before each reply. Past the end of
-    the script it raises ModelError, so that a test notices a request too many.
+    `heard` keeps the requests. `pause` is the seconds it takes before each reply. `billions` is how
+    many parameters it says it has. Past the end of the script it raises ModelError, so that a test
+    notices a request too many.
     """
 
     def __init__(
@@ -25,6 +26,7 @@ class Scripted:
         name: str = "scripted",
         num_ctx: int | None = None,
         pause: float = 0.0,
+        billions: float | None = None,
     ) -> None:
         for reply in replies:
             if isinstance(reply, Mapping) or not isinstance(reply, Iterable | Exception):
@@ -33,9 +35,14 @@ class Scripted:
         self.name = text("name", name)
         self.num_ctx = None if num_ctx is None else whole("num_ctx", num_ctx, 1)
         self.pause = seconds("pause", pause)
+        self.billions = None if billions is None else at_least("billions", billions, 0)
         self.heard: list[Request] = []
         self._replies = list(replies)
         self._lock = threading.Lock()
+
+    def parameters(self) -> float | None:
+        """The billions of parameters that it was said to have."""
+        return self.billions
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The next reply of the script, piece by piece."""

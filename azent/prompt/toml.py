@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
@@ -58,7 +60,17 @@ def _setting(name: str, value: Any, file: Path, body: str) -> Any:
     each = get_args(kind)[0]
     if each is GateExample:
         return tuple(_table(item, GateExample, name, file, body) for item in value)
-    return tuple(_checked(item, each, f"{place}: {name} has") for item in value)
+    items = tuple(_checked(item, each, f"{place}: {name} has") for item in value)
+    if name == "sizes":
+        _check_sizes(items, place)
+    return items
+
+
+def _check_sizes(sizes: tuple[float, ...], place: str) -> None:
+    """Sizes are two numbers, the smaller one first, or none at all."""
+    if sizes and not (len(sizes) == 2 and sizes[0] < sizes[1]):
+        said = f"{place}: sizes is {list(sizes)}, and must be two numbers, the smaller one first"
+        raise PromptError(said, "sizes = [1.0, 3.0] is from 1 up to 3 billion parameters.")
 
 
 def _table(value: Any, table: type, name: str, file: Path, body: str) -> Any:
@@ -107,4 +119,5 @@ def _is_of(kind: type, value: Any) -> bool:
     if kind not in (int, float):
         return type(value) is kind
     is_one = type(value) is kind or (kind is float and type(value) is int)
-    return is_one and bool(value >= 0)
+    most = math.inf if type(value) is kind else sys.float_info.max
+    return is_one and 0 <= value <= most

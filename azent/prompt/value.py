@@ -64,9 +64,9 @@ class PromptSet:
     `examples` are the kinds of examples that are made of the user's own tools: "one" call, "two",
     "none", "near" (a near miss). `selection` is what is decided before the model is asked. `bank`
     are functions that have nothing to do with the program at hand, a line each, with which the
-    offered ones are compared. `models` are patterns of the names of models that the set suits,
-    `sizes` the billions of parameters from the first number up to the second, which it suits as
-    well. `folder` is where it was read.
+    offered ones are compared. `models` are patterns of the names of models that the set suits.
+    `sizes` are two numbers of billions of parameters: the set suits models that have at least the
+    first and less than the second. `folder` is where it was read.
     """
 
     name: str

@@ -53,4 +53,6 @@ def _toml(value: Any) -> str:
     """A value as TOML, whose texts and lists are written as in JSON, but for one character."""
     if isinstance(value, float):
         return repr(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

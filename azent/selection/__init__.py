@@ -12,7 +12,7 @@ Nothing here knows a language: meaning comes from vectors, and values are compar
 
 from __future__ import annotations
 
-from azent.selection.coverage import adds_to, uncovered
+from azent.selection.coverage import adds_to, may_ask_for_several, uncovered
 from azent.selection.gate import REPLY_TOKENS, gate_messages
 from azent.selection.relevance import Vector, description_of, queries_of, ranking
 from azent.selection.scope import (
@@ -36,6 +36,7 @@ __all__ = [
     "gate_messages",
     "is_first",
     "listed",
+    "may_ask_for_several",
     "narrowing_due",
     "narrows",
     "queries_of",

@@ -45,6 +45,11 @@ def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, 
     return tuple(dict.fromkeys(value for values in found for value in values))
 
 
+def may_ask_for_several(question: str) -> bool:
+    """Has a question two values of a kind, so that more than one call may be due?"""
+    return any(len(set(values)) > 1 for values in _values_by_kind(question))
+
+
 def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> bool:
     """Does a further call use a value of the question that the calls before it leave open?
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from anyio import NoEventLoopError, from_thread
 
-from azent import prompt
 from azent.errors import RequestRefused
 from azent.execute import Execution
 from azent.flow import Turn
@@ -25,6 +24,7 @@ from azent.log import replies_of, turn_of
 from azent.messages import Call, Log, Message, Question, Reply, Result, Spec, Specs
 from azent.models import Model
 from azent.models.choose_encoder import encoder_for
+from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.schema.foreign import foreign_parameters
 from azent.schema.inline import inlined, without_references
@@ -77,12 +77,13 @@ class Wanted:
 def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
     """The turn that a request continues. Its functions run at the client's, and none here.
 
+    Takes a while where the model's server is asked for the size of the model, or files are read.
     Raises RequestRefused, and SchemaError for a schema of words that refers to elsewhere.
     """
     log, encoder = log_of(wanted.said), encoder_for(options.encoder)
     terms = Terms(
         specs={} if wanted.choice == "none" else wanted.specs,
-        prompts=prompt.load(options.prompts, model.name),
+        prompts=prompts_for(model, options.prompts),
         system="\n\n".join(m.text for m in wanted.said if m.role == "system" and m.text),
         choice=wanted.choice,
         rounds=MOST_ROUNDS,

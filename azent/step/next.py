@@ -28,6 +28,7 @@ from azent.selection import (
     Scope,
     decides_by_meaning,
     description_of,
+    may_ask_for_several,
     narrowing_due,
     narrows,
     queries_of,
@@ -221,6 +222,8 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
     least, most = scope.least, scope.most
     if move == "more":
         scope, least, most = _scope(without_last_reply(log), terms), MOST_CALLS, MOST_CALLS
+    elif terms.prompts.selection.more and not may_ask_for_several(question_of(turn_of(log))):
+        most = most or 1  # small models fill up the list: nothing in the question asks for it
     return reply_schema(
         scope.specs,
         choice_now(turn_of(log), terms),

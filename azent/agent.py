@@ -36,7 +36,7 @@ from azent.models import Model, open_model
 from azent.models.choose_encoder import AUTO, encoder_for
 from azent.models.encoder import Encoder
 from azent.nesting import about, one_deeper
-from azent.prompt import PromptSet
+from azent.prompt import PromptSet, words_on
 from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.sessions import Keeper, Session, kept
@@ -268,6 +268,7 @@ class Agent:
                 deadline=None if self.timeout is None else time.monotonic() + self.timeout,
                 retries=getattr(self.model, "retries", 0),
                 encoder=self.encoder,
+                warnings=list(words_on(terms.prompts)),
             )
             turn.grow(turn.log)
             yield turn

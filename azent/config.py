@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from azent import settings
 from azent.errors import SettingsError
+from azent.files import read_text, read_toml
 from azent.wording import counted, reason_of
 
 PROJECT_FILE = Path("azent.toml")
@@ -114,7 +114,7 @@ def _sources() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _from_file(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8-sig"))
+        return read_toml(read_text(file))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

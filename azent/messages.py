@@ -14,7 +14,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from functools import cache
+from types import UnionType
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 ProblemKind: TypeAlias = Literal[
     "truncated",
@@ -340,16 +342,6 @@ _KINDS: dict[str, type[Message]] = {
     "note": Note,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
-_BUILDERS: dict[str, Any] = {
-    "calls": lambda calls: tuple(_call(call) for call in calls),
-    "problem": lambda problem: Problem(**problem),
-    "usage": lambda usage: Usage(**usage),
-    "repairs": tuple,
-    "images": tuple,
-    "ids": tuple,
-    "picked": tuple,
-    "scores": lambda scores: tuple((str(name), float(score)) for name, score in scores),
-}
 
 
 def to_json(message: Message) -> dict[str, Any]:
@@ -357,10 +349,40 @@ def to_json(message: Message) -> dict[str, Any]:
     return {"kind": _NAMES[type(message)], **_plain(message)}
 
 
-def from_json(data: Mapping[str, Any]) -> Message:
-    """The message that `to_json` made into `data`; KeyError or TypeError on anything else."""
-    fields = {name: value for name, value in data.items() if name != "kind"}
-    return _KINDS[data["kind"]](**_built(fields))
+def from_json(data: Any) -> Message:
+    """The message that `to_json` made; KeyError, TypeError or ValueError on anything else."""
+    fields = {name: value for name, value in _object(data).items() if name != "kind"}
+    message: Message = read_as(_KINDS[str(data["kind"])], fields)
+    return message
+
+
+def read_as(kind: Any, value: Any) -> Any:
+    """A JSON value as the type that an annotation names. Raises KeyError, TypeError, ValueError."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        types = _field_types(kind)
+        return kind(**{name: read_as(types[name], each) for name, each in _object(value).items()})
+    origin, choices = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return None if value is None else read_as(choices[0], value)
+    if origin is tuple and isinstance(value, list):
+        kinds = choices[:1] * len(value) if choices[-1] is Ellipsis else choices
+        return tuple(read_as(each, item) for each, item in zip(kinds, value, strict=True))
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind is Any or type(value) is (origin or kind) or (origin is Literal and value in choices):
+        return value
+    raise TypeError(f"{value!r:.80} is not of the type {kind}")
+
+
+@cache
+def _field_types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise TypeError(f"{value!r:.80} is no object")
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -373,15 +395,3 @@ def _plain_item(item: Any) -> Any:
     if dataclasses.is_dataclass(item):
         return _plain(item)
     return [_plain_item(each) for each in item] if isinstance(item, tuple) else item
-
-
-def _built(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _BUILDERS.get(name, _same)(value) for name, value in fields.items()}
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _call(data: Mapping[str, Any]) -> Call:
-    return Call(**_built(data))

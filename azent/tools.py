@@ -7,6 +7,7 @@ was, to be called, tested and pickled as before: the options are kept beside it.
 from __future__ import annotations
 
 import functools
+import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -143,7 +144,7 @@ def as_tool(thing: object) -> Tool:
         return as_tool(thing.as_tool())
     if not callable(thing):
         hint = "Tools are functions; pass the function itself, not what it returns."
-        raise SchemaError(f"{thing!r} cannot be called", hint)
+        raise SchemaError(f"{reprlib.repr(thing)} cannot be called", hint)
     return _introspected(thing, options_of(thing) or Options())
 
 
@@ -161,16 +162,18 @@ def spec_of(thing: object) -> Spec:
     """The spec of a tool, a function, or a dict that is one already (OpenAI's wrapping too)."""
     if not isinstance(thing, Mapping):
         return as_tool(thing).spec
+    from azent.schema.bounds import check_foreign
     from azent.schema.foreign import object_schema
 
     inner = thing.get("function", thing)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         hint = 'A tool is {"name": ..., "description": ..., "parameters": {a JSON Schema}}.'
-        raise SchemaError(f"{thing!r} describes no tool", hint)
+        raise SchemaError(f"{reprlib.repr(thing)} describes no tool", hint)
     parameters = inner.get("parameters") or {"type": "object", "properties": {}}
     if not isinstance(parameters, Mapping):
         hint = 'Give a JSON Schema: {"type": "object", "properties": {...}}.'
         raise SchemaError(f"the parameters of {inner['name']!r} are no JSON Schema", hint)
+    check_foreign(inner["name"], parameters)
     return {"description": "", **inner, "parameters": object_schema(parameters)}
 
 

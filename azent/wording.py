@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from json import JSONDecodeError
+
+INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # what a terminal obeys, or hides
+HARMLESS = {"\n", "\t", "\u200d", "\ufe0f"}  # the last two join and colour emoji
+
+
+def is_harmless(character: str) -> bool:
+    """Is a character shown by a terminal as it is, and not obeyed?"""
+    return character in HARMLESS or unicodedata.category(character) not in INVISIBLE
+
+
+def safe_json(text: str) -> str:
+    """JSON text with escapes for the characters that a terminal would obey; its values stay."""
+    if text.isascii() and "\x7f" not in text:  # all other controls are escaped in JSON already
+        return text
+    return "".join(each if is_harmless(each) else json.dumps(each)[1:-1] for each in text)
 
 
 def counted(number: int, noun: str) -> str:

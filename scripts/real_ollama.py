@@ -120,8 +120,9 @@ def _build(scratch: Path, compiler: str) -> None:
 
 
 def _download(folder: Path) -> list[Path]:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
-    command += ["--only-binary=:all:", f"--dest={folder}", f"--requirement={HERE / 'wheels.txt'}"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--require-hashes", "--only-binary=:all:"]
+    command += [f"--dest={folder}", f"--requirement={HERE / 'wheels.txt'}"]
     subprocess.run(command, check=True, stdout=sys.stderr)
     return sorted(folder.glob("*.whl"))
 

@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "azent"
 ROWS = [
-    ["messages", "wording"],
+    ["messages", "wording", "files"],
     ["errors", "log", "shrunk"],
     ["schema", "results", "settings", "literals", "arguments", "markers"],
     ["validate", "tracing", "prompt", "config", "sessions", "models", "answered"],

@@ -10,10 +10,11 @@ cluster     a Dask cluster in place of servers
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -110,8 +111,7 @@ def run_batch(
     Raises UsageError for files that cannot be used, and a ModelError if no server is left.
     """
     questions, answers = place("questions", questions), place("answers", answers)
-    if questions.resolve() == answers.resolve():
-        raise UsageError("questions and answers are the same file", "Name another for the answers.")
+    _check_two_files(questions, answers)
     patience, tries = seconds("patience", patience), whole("tries", tries, 1)
     called("watch", watch, "from a Progress and an event to nothing")
     asker(approve)  # raises an error now for what cannot be asked, not at the first call
@@ -129,6 +129,14 @@ def run_batch(
                 progress.seconds = time.monotonic() - began
                 watch(progress, outcome)
     return progress
+
+
+def _check_two_files(questions: Path, answers: Path) -> None:
+    """Raise UsageError if both paths lead to one file, also by links."""
+    with suppress(OSError):  # one of the files is missing, so they are two
+        if os.path.samefile(questions, answers):
+            said = "questions and answers are the same file"
+            raise UsageError(said, "Name another for the answers.")
 
 
 def _servers(

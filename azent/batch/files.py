@@ -4,24 +4,32 @@ A line of {"id": ..., "question": ...} is a question. A line that holds none is 
 number and left out. Answers are appended as they come, so a run that is killed can damage only the
 last line. The next run removes that line, and the lines of questions that failed, which are asked
 again. So no question has two lines, and no answer is rewritten.
+
+The file of answers stays the same file: its mode, its owner and the links to it are the user's. The
+lines to keep are written to a file beside it first, so that a kill while they are written back
+loses none.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, BinaryIO, Self, TypeAlias
 
 from azent.errors import UsageError
+from azent.files import LONGEST_LINE, lines_of, open_regular, open_stream
 from azent.sessions.database import locked
-from azent.wording import reason_of
+from azent.wording import reason_of, safe_json
 
 HINT = "Name a file that azent batch has written, or a new one."
+NO_FILE = "Name a plain file, in a folder that has room and can be written to."
 Id: TypeAlias = str | int
 
 
@@ -45,8 +53,8 @@ class BadLine:
 def read_questions(path: Path) -> Iterator[Item | BadLine]:
     """Read the questions of a file, line by line. Raises UsageError for an unreadable file."""
     try:
-        with path.open("rb") as file:
-            yield from questions_in(file)
+        with open_stream(path) as file:
+            yield from questions_in(lines_of(file))
     except OSError as error:
         hint = 'Name a file of lines such as {"id": "1", "question": "What is 2 + 3?"}.'
         said = f"the questions in {path} cannot be read: {reason_of(error)}"
@@ -96,15 +104,19 @@ class Answers:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.done: set[Id] = set()
+        self._real = Path(os.path.realpath(path))
+        self._saved = self._beside(".saved")
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
             try:
+                self._refuse_devices()
                 opened.enter_context(self._locked())
                 self._heal()
-                self._file = opened.enter_context(self.path.open("ab", buffering=0))
+                self._file = opened.enter_context(self._real.open("ab", buffering=0))
             except (OSError, sqlite3.Error) as error:
-                raise UsageError(f"{self.path} cannot be written: {reason_of(error)}") from error
+                said = f"{self.path} cannot be written: {reason_of(error)}"
+                raise UsageError(said, NO_FILE) from error
             self._opened = opened.pop_all()
         return self
 
@@ -114,7 +126,7 @@ class Answers:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Lock the file against other runs; the lock ends with this process in any case."""
-        file = self.path.with_name(f"{self.path.name}.lock")
+        file = self._beside(".lock")
         lock = locked(file)
         if lock is None:
             raise UsageError(f"another run is writing to {self.path}", "Let it end, or end it.")
@@ -126,8 +138,9 @@ class Answers:
 
     def write(self, id: Id, record: Mapping[str, Any]) -> None:
         """Append a line. After that, only a crash of the whole machine can lose it."""
-        text = json.dumps({"id": id, **record}, ensure_ascii=False)
-        line = text.encode("utf-8", "backslashreplace") + b"\n"  # half a character as JSON has it
+        line = _line(id, record)
+        if len(line) > LONGEST_LINE:  # the next run would refuse it
+            line = _line(id, {"error": f"its answer takes {len(line):,} bytes", "kind": "TooLong"})
         try:
             if self._file.write(line) < len(line):
                 raise OSError("there is no room for the whole line")
@@ -135,28 +148,73 @@ class Answers:
             hint = "Make room, and run the same again: it goes on from there."
             raise UsageError(f"{self.path} cannot be written: {reason_of(error)}", hint) from error
 
+    def _beside(self, ending: str) -> Path:
+        """Name a file of azent's own in the folder that really holds the answers."""
+        return self._real.with_name(f"{self._real.name}{ending}")
+
+    def _refuse_devices(self) -> None:
+        """Raise OSError for a pipe or a device, before any file is created beside it."""
+        if self._real.exists():
+            open_regular(self._real).close()
+
     def _heal(self) -> None:
         """Read the ids that have an answer, and remove the lines that hold none."""
-        if not self.path.exists():
+        if not self._real.exists():
+            self._saved.unlink(missing_ok=True)  # it belonged to a file that was deleted
             return
-        clean = self.path.with_name(f"{self.path.name}.part")
-        try:
-            with clean.open("wb") as file:
-                file.writelines(self._lines_to_keep())
-            if clean.stat().st_size < self.path.stat().st_size:
-                os.replace(clean, self.path)
-        finally:
-            clean.unlink(missing_ok=True)
+        if _is_own_file(self._saved):
+            self._write_back()  # finishes what a killed run began
+        clean = self._beside(".part")
+        with open_regular(self._real) as file, _new_private_file(clean) as kept:
+            kept.writelines(self._lines_to_keep(file))
+        if clean.stat().st_size == self._real.stat().st_size:
+            clean.unlink()
+            return
+        os.replace(clean, self._saved)
+        self._write_back()
 
-    def _lines_to_keep(self) -> Iterator[bytes]:
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                record = _record(line) if line.endswith(b"\n") else {}
-                if record is None:
-                    raise UsageError(f"{self.path}, line {number} is no answer", HINT)
-                if record and "error" not in record:
-                    self.done.add(record["id"])
-                    yield line
+    def _write_back(self) -> None:
+        """Replace the contents of the file by the saved lines; its mode and links stay."""
+        with self._saved.open("rb") as saved, self._real.open("r+b") as file:
+            shutil.copyfileobj(saved, file)
+            file.truncate()
+            os.fsync(file.fileno())
+        self._saved.unlink()
+
+    def _lines_to_keep(self, file: BinaryIO) -> Iterator[bytes]:
+        for number, line in enumerate(lines_of(file), 1):
+            record = _record(line) if line.endswith(b"\n") else {}
+            if record is None:
+                raise UsageError(f"{self.path}, line {number} is no answer", HINT)
+            if record and "error" not in record:
+                self.done.add(record["id"])
+                yield line
+
+
+def _line(id: Id, record: Mapping[str, Any]) -> bytes:
+    return safe_json(json.dumps({"id": id, **record}, ensure_ascii=False)).encode() + b"\n"
+
+
+def _is_own_file(path: Path) -> bool:
+    """Tell whether this is a regular file of this user, and no link that others may have made."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_uid == getattr(os, "geteuid", lambda: 0)()
+
+
+@contextmanager
+def _new_private_file(path: Path) -> Iterator[BinaryIO]:
+    """Create a file that only its owner can read, in place of any other; delete it on an error."""
+    path.unlink(missing_ok=True)
+    try:
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            yield file
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

@@ -166,18 +166,11 @@ def prompts_from(name: str | None, model: Model | None) -> PromptSet:
 
 
 def name_local_set(prompt_set: PromptSet) -> None:
-    """Name a set of ./prompts, which anyone may have put there; copies of azent's own are not."""
-    from azent import settings
+    """Name a set of the current folder, which anyone may have put there; not copies of azent's."""
+    from azent import prompt
 
-    folder = prompt_set.folder
-    if folder is None or folder.parent != Path("prompts"):
-        return
-    if _texts(folder) != _texts(settings.own_prompts() / folder.name):
-        console.print_notice(f"using the prompt set in {folder}")
-
-
-def _texts(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.glob("*.*") if file.is_file()}
+    for words in prompt.words_on(prompt_set):
+        console.print_notice(words)
 
 
 def name_and_size(model: Model | None) -> tuple[str, float | None]:

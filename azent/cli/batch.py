@@ -15,6 +15,7 @@ from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines
 from azent.cli.options import option
 from azent.errors import ModelUnreachable, UsageError
+from azent.files import lines_of, open_regular
 from azent.wording import counted
 
 if TYPE_CHECKING:
@@ -216,10 +217,10 @@ def _summary(progress: Progress) -> Iterator[str]:
 
 
 def _count_lines(path: Path) -> int:
-    """Count the lines of a file that are not empty; 0 where it cannot be read."""
+    """Count the lines of a file that are not empty; 0 for a pipe, and where it cannot be read."""
     try:
-        with path.open("rb") as file:
-            return sum(1 for line in file if line.strip())
+        with open_regular(path) as file:
+            return sum(1 for line in lines_of(file) if line.strip())
     except OSError:
         return 0
 

@@ -14,7 +14,6 @@ import os
 import sys
 import textwrap
 import threading
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import ContextVar
@@ -25,7 +24,7 @@ import typer
 
 from azent.errors import AzentError
 from azent.settings import variable
-from azent.wording import reason_of
+from azent.wording import is_harmless, reason_of, safe_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,8 +36,6 @@ INTERRUPTED = 130
 COLUMN_GAP = "  "
 MIN_WIDTH = 20
 USUAL_WIDTH = 80
-INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of Unicode
-ALLOWED = {"\n", "\t", "\u200d", "\ufe0f"}  # the last two join and colour emoji
 ASCII_MARKS = {"→": "->", "←": "<-", "✓": "ok", "✗": "x", "›": ">", "·": "-"}
 
 
@@ -53,7 +50,7 @@ def sanitize(text: str) -> str:
 
 
 def _visible(character: str) -> str:
-    if character in ALLOWED or unicodedata.category(character) not in INVISIBLE:
+    if is_harmless(character):
         return character
     code = ord(character)
     return chr(0x2400 + code) if code < 0x20 else f"\\u{code:04x}"
@@ -131,8 +128,8 @@ def print_json(value: Any, indent: int | None = None) -> None:
 
 
 def json_text(value: Any, encoding: str | None, indent: int | None = None) -> str:
-    """Write a value as JSON, with escapes for characters that the encoding does not have."""
-    text = json.dumps(value, ensure_ascii=False, default=_to_json, indent=indent)
+    """Write a value as JSON, with escapes for what a terminal obeys or the encoding lacks."""
+    text = safe_json(json.dumps(value, ensure_ascii=False, default=_to_json, indent=indent))
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:

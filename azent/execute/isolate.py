@@ -63,7 +63,7 @@ class Isolated:
             if self._stopped:
                 raise ToolFailed("it was stopped")
             self._process = subprocess.Popen(
-                [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}\n{_BOOT}"],
+                [sys.executable, "-P", "-c", _boot()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # so that Ctrl-C and its grandchildren are ours to handle
@@ -71,7 +71,14 @@ class Isolated:
             return self._process
 
 
-_BOOT = "from azent.execute.worker import main; main()"
+def _boot() -> str:
+    """The code that the process begins with: it finds modules where this process does.
+
+    Only not in the current folder, where anyone may have put some: what depends on it is left out.
+    """
+    places = [place for place in sys.path if os.path.isabs(place)]
+    places.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    return f"import sys; sys.path[:] = {places!r}; from azent.execute.worker import main; main()"
 
 
 def check_isolation(function: Any) -> None:
@@ -98,9 +105,10 @@ def _payload(function: partial[Any]) -> bytes:
     name = _module_of(function.func)
     module = sys.modules[name]
     spec = getattr(module, "__spec__", None)
+    file = getattr(module, "__file__", None)
     where = {
         "name": name,
-        "file": getattr(module, "__file__", None),
+        "file": file and os.path.abspath(file),
         "package": spec.parent if spec else getattr(module, "__package__", None),
     }
     return pickle.dumps((where, pickle.dumps(function)))

@@ -14,6 +14,7 @@ import struct
 import sys
 import threading
 from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Literal
@@ -86,12 +87,33 @@ def _load(where: Mapping[str, Any]) -> None:
     if name == "__main__":
         _load_script(file, where["package"])
         return
+    if file is not None:
+        _import_root(name, Path(file))
     try:
         importlib.import_module(name)
     except ModuleNotFoundError:
         if file is None:
             raise
         _load_file(name, file)
+
+
+def _import_root(name: str, file: Path) -> None:
+    """Import the outermost package of a module from the folder that the module was found in.
+
+    So a module of the current folder is found though that is not searched. The folder comes last
+    in the search: what else lies there takes no other module's place.
+    """
+    outermost, *inner = name.split(".")
+    level = len(inner) + (file.stem == "__init__")
+    folders = [str(folder) for folder in file.parents][level : level + 1]
+    spec = PathFinder.find_spec(outermost, folders)
+    if outermost in sys.modules or spec is None:
+        return
+    sys.path += folders
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[outermost] = module
+    if spec.loader is not None:  # it is None for a folder without __init__.py
+        spec.loader.exec_module(module)
 
 
 def _load_script(file: str, package: str | None) -> None:

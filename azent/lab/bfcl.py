@@ -91,7 +91,7 @@ def _rows(file: Path, lists: Sequence[str]) -> Iterator[dict[str, Any]]:
 def _truths(file: Path) -> dict[str, list[Any]]:
     """The possible answers by id, from the file beside the cases."""
     answers = file.parent / "possible_answer" / file.name
-    if answers.exists():
+    if answers.is_file():
         return {row["id"]: row["ground_truth"] for row in _rows(answers, ("ground_truth",))}
     if "relevance" in category_of(file):
         return {}

@@ -39,6 +39,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from azent.arguments import place
 from azent.errors import AzentError, CasesError
+from azent.files import read_stream
 from azent.lab.judging import LooseCall, is_choice, wrong_answer, wrong_calls, wrong_loosely
 from azent.messages import Call
 from azent.tools import as_tool, specs_of
@@ -134,7 +135,7 @@ def read_lines(file: Path) -> Iterator[Line]:
 
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text("utf-8-sig")
+        return read_stream(file)
     except (OSError, UnicodeDecodeError) as error:
         raise CasesError(f"{file} cannot be read: {reason_of(error)}") from error
 
@@ -153,7 +154,7 @@ def _object(text: str, place: str) -> dict[str, Any]:
 def _specs_beside(file: Path) -> dict[str, Any]:
     """The specs, by name, in the JSON file beside the cases; none if there is no such file."""
     beside = file.with_name(f"{file.stem}_tools.json")
-    return _object(_text_of(beside), str(beside)) if beside.exists() else {}
+    return _object(_text_of(beside), str(beside)) if beside.is_file() else {}
 
 
 def _case(line: Line, known: Mapping[str, object], stem: str) -> Case:

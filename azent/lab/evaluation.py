@@ -24,13 +24,14 @@ from azent.arguments import place, whole
 from azent.decide import log_of, select
 from azent.errors import BadReply, CasesError, ContextTooSmall, ModelRefused, SchemaError
 from azent.execute.threads import DaemonThreads
+from azent.files import open_regular, read_stream
 from azent.lab.cases import Case
 from azent.log import replies_of
 from azent.messages import Call, End, Question, Request, Usage
 from azent.models import Model
 from azent.prompt import PromptSet
 from azent.tools import spec_of
-from azent.wording import reason_of
+from azent.wording import reason_of, safe_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -249,22 +250,24 @@ def read_outcomes(file: str | Path) -> list[Outcome]:
     if not file.exists():
         return []
     with _usable(file):
-        lines = file.read_text("utf-8").split("\n")
+        lines = read_stream(file).split("\n")
     numbered = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
     outcomes = [_outcome(line, f"{file}:{number}") for number, line in numbered]
     return list({outcome.key: outcome for outcome in outcomes}.values())
 
 
 def _append(file: Path, outcome: Outcome) -> None:
-    line = json.dumps(asdict(outcome), ensure_ascii=False) + "\n"
+    line = safe_json(json.dumps(asdict(outcome), ensure_ascii=False)) + "\n"
     with _usable(file), file.open("ab") as lines:
-        lines.write(line.encode("utf-8", "backslashreplace"))  # models write half characters
+        lines.write(line.encode())
 
 
 def _make_ready(file: Path) -> None:
     """Check that the file can be written, and remove an incomplete line that a killed run left."""
     with _usable(file):
         file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            open_regular(file).close()  # refuses a device, and a pipe: neither can be continued
         with file.open("ab+") as lines:
             lines.seek(0)
             lines.truncate(lines.read().rfind(b"\n") + 1)

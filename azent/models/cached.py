@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from azent.arguments import flag, named, place
 from azent.errors import NotRecorded, UsageError
-from azent.messages import Call, Delta, End, Request, Usage
+from azent.messages import Delta, End, Request, read_as
 from azent.wording import reason_of
 
 if TYPE_CHECKING:
@@ -179,14 +179,11 @@ def _packed_piece(piece: Delta | End) -> str | dict[str, Any]:
 
 
 def _unpacked(kept: str) -> Iterator[Delta | End]:
-    for piece in json.loads(kept):
+    for piece in read_as(list, json.loads(kept)):
         if isinstance(piece, str):
             yield Delta(piece)
-        elif "usage" in piece:
-            yield End(piece["done_reason"], Usage(**piece["usage"]))
         else:
-            calls = (Call(each["tool"], each["tool_input"]) for each in piece.get("calls", ()))
-            yield Delta(piece.get("text", ""), piece.get("thinking", ""), tuple(calls))
+            yield read_as(End if "usage" in piece else Delta, piece)
 
 
 # ---- the file ------------------------------------------------------------------------------------

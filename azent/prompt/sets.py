@@ -43,6 +43,7 @@ from typing import Any
 
 from azent import settings
 from azent.errors import PromptError
+from azent.prompt.here import log_where_found
 from azent.prompt.text import Text, blanks_of, fill, read_text
 from azent.prompt.toml import line_of, read_settings
 from azent.prompt.value import NO_RULES, PromptSet
@@ -91,13 +92,19 @@ def load(
     """The set of a name or in a folder; without one, the set that suits the model, else `default`.
 
     `model` is the model's name, `billions` its parameters, None where they are not known. Without a
-    name of a set, broken sets are left out, and that is logged. A set that is loaded already is
-    given back. Raises PromptError that names the file, and the line where there is one.
+    name of a set, broken sets are left out, and that is logged; so is a set that was found in the
+    current folder. A set that is loaded already is given back. Raises PromptError that names the
+    file, and the line where there is one.
     """
     if isinstance(wanted, PromptSet):
         return wanted
-    if wanted is None:
-        return suited(model, billions)
+    found = suited(model, billions) if wanted is None else _named(wanted)
+    log_where_found(found)
+    return found
+
+
+def _named(wanted: str | Path) -> PromptSet:
+    """Load the set of a name or in a folder."""
     if not isinstance(wanted, str | Path):
         raise PromptError(f"prompts is {wanted!r}", "Give a set's name, or its folder's path.")
     folder = _folder(wanted)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from azent import files
 from azent.arguments import place
 from azent.errors import PromptError
 from azent.results import text_of
@@ -40,7 +41,7 @@ class Text:
 def read_text(file: Path) -> Text:
     """The text in a file. Raises PromptError where it is missing or cannot be read."""
     try:
-        body = file.read_text("utf-8-sig")
+        body = files.read_text(file)
     except FileNotFoundError as error:
         raise PromptError(f"{file} is missing") from error
     except (OSError, UnicodeDecodeError) as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 import sys
-import tomllib
 from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from azent.errors import PromptError
+from azent.files import read_toml
 from azent.prompt.text import read_text
 from azent.prompt.value import NO_SETTINGS, GateExample, PromptSet, Score, SelectionRules
 
@@ -28,8 +28,8 @@ def read_settings(file: Path) -> dict[str, Any]:
     """The settings in a `set.toml`, checked. Raises PromptError that names file and line."""
     body = read_text(file).body
     try:
-        given = tomllib.loads(body)
-    except tomllib.TOMLDecodeError as error:
+        given = read_toml(body)
+    except ValueError as error:
         said, line = _said_and_line(str(error))
         raise PromptError(f"{file}:{line or body.count(chr(10)) + 1}: {said}") from error
     return {name: _setting(name, value, file, body) for name, value in given.items()}

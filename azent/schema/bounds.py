@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from azent.schema.keywords import DEFINITIONS, LIST, NAMED, children
 
 _DEEPEST = 100
 _MOST_NODES = 50_000
+FOREIGN_NODES = 10_000  # checking so many takes about two seconds
+FOREIGN_CHARACTERS = 1_000_000
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(NAMED | DEFINITIONS, Mapping),
     **dict.fromkeys(LIST - {"items"} | {"enum", "required"}, list),
@@ -17,10 +20,22 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
     "type": (str, list),
 }
 _OF_STRINGS = {"type", "required"}
+_LESS = "Offer less at once: a function for each part of it."
 _SHAPE = "It has to be a JSON Schema: https://json-schema.org."
 
 
-def check_size(schema: Any) -> None:
+def check_foreign(tool: str, schema: Any) -> None:
+    """Refuse parameters that someone else wrote where they are too deep or large, or no JSON."""
+    try:
+        check_size(schema, FOREIGN_NODES)
+        text = json.dumps(schema, default=str)
+    except (SchemaError, TypeError, ValueError, RecursionError) as error:
+        raise SchemaError(f"the parameters of {tool!r} are no JSON Schema: {error}") from error
+    if len(text) > FOREIGN_CHARACTERS:
+        raise SchemaError(f"the parameters of {tool!r} have {len(text):,} characters", _LESS)
+
+
+def check_size(schema: Any, most_nodes: int = _MOST_NODES) -> None:
     """Refuses what is nested too deeply or has too many parts, without recursion of its own."""
     if not isinstance(schema, Mapping):
         raise SchemaError(f"a schema must be an object, not {type(schema).__name__}")
@@ -29,7 +44,7 @@ def check_size(schema: Any) -> None:
     while waiting:
         node, depth = waiting.pop()
         count += 1
-        if depth > _DEEPEST or count > _MOST_NODES:
+        if depth > _DEEPEST or count > most_nodes:
             raise too_large()
         values = node.values() if isinstance(node, Mapping) else node
         inner = [each for each in values if isinstance(each, Mapping | list)]
@@ -67,5 +82,5 @@ def _fits(key: str, value: Any) -> bool:
 def too_large() -> SchemaError:
     return SchemaError(
         "a schema is nested too deeply or is too large to be offered",
-        "Offer less at once: a function for each part of it.",
+        _LESS,
     )

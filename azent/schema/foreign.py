@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from azent.errors import SchemaError
+from azent.schema.bounds import check_foreign
 from azent.schema.drafts import modern
 from azent.schema.inline import check_ends, inlined
 
@@ -33,6 +34,7 @@ def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
     Raises SchemaError for what is none, or none of an object, or leads out of itself. Patterns are
     not looked at: those of others are never evaluated, and need not be Python's.
     """
+    check_foreign(name, given or {})
     try:
         schema = _without_reference(_mapping(object_schema(given)))
         return _checked({"type": "object", "properties": {}, **schema})

@@ -6,6 +6,7 @@ and an error says so.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from azent.wording import reason_of
 
 APPLICATION = 0x617A656E  # "azen": whose file this is, in the place that SQLite has for it
 VERSION = 1
+HELD = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}  # another connection has the lock
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 BUSY_SECONDS = 5.0  # how long others may take to write their rows
 TABLES = (
     "CREATE TABLE sessions (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL,"
@@ -56,9 +59,11 @@ def locked(path: Path) -> sqlite3.Connection | None:
     lock = _connect(path, 0)
     try:
         lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         lock.close()
-        return None
+        if _code(error) in HELD:
+            return None
+        raise
     return lock
 
 
@@ -73,9 +78,16 @@ def in_words(place: Path) -> Iterator[None]:
 
 
 def _hint(error: Exception) -> str:
-    if "locked" in str(error):
+    if _code(error) in HELD:
         return "Another program keeps it locked: try again when that is done."
+    if _code(error) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) in NO_ROOM:
+        return "Make room there, and run the same again: what was kept is still there."
     return "Name another file, or move this one away; it was left as it is."
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary code for an error, 0 for one that is not of SQLite."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _make_file(path: Path) -> None:

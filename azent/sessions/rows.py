@@ -11,9 +11,11 @@ from typing import Any
 
 from azent.arguments import sendable, text
 from azent.errors import SessionError, UsageError
-from azent.messages import Log, Reply, from_json, to_json
+from azent.messages import Log, Question, Reply, from_json, to_json
 
 LONGEST_NAME = 200
+LAST_SECOND = 253_402_214_400  # the last day of the year 9999
+UNREADABLE = (ValueError, KeyError, TypeError, RecursionError)  # what a damaged body raises
 LISTED = (
     "SELECT name, created, updated,"
     " (SELECT count(*) FROM messages WHERE session = id AND kind = 'question'),"
@@ -66,7 +68,7 @@ def log_of(database: sqlite3.Connection, number: int) -> Log:
     bodies = [body for (body,) in database.execute(select, (number,))]
     try:
         return tuple(from_json(json.loads(body)) for body in bodies)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except UNREADABLE as error:
         said = f"a message of conversation number {number} cannot be read: {error!r}"
         raise SessionError(said, "It was written by another azent, or is broken.") from error
 
@@ -106,6 +108,22 @@ def call_ids(log: Log) -> frozenset[str]:
     return frozenset(call.id for reply in replies for call in reply.calls)
 
 
-def _listed(name: str, created: float, updated: float, count: int, body: str | None) -> Listed:
-    question: dict[str, Any] = json.loads(body) if body else {}
-    return Listed(name, created, updated, count, str(question.get("text", "")))
+def _listed(name: Any, created: Any, updated: Any, count: int, body: Any) -> Listed:
+    """A row of the list; a damaged one does not keep the others from being listed."""
+    return Listed(str(name), _seconds(created), _seconds(updated), count, _question(body))
+
+
+def _seconds(value: Any) -> float:
+    """A time in years that a calendar has; 1970 stands for one that is damaged."""
+    is_time = isinstance(value, int | float) and 0 <= value < LAST_SECOND
+    return float(value) if is_time else 0.0
+
+
+def _question(body: Any) -> str:
+    if body is None:
+        return ""
+    try:
+        message = from_json(json.loads(body))
+    except UNREADABLE:
+        return "(it cannot be read)"
+    return message.text if isinstance(message, Question) else ""

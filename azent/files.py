@@ -1,0 +1,93 @@
+"""Reads files that someone else may have put in place: only regular files, of a bounded size.
+
+A path may lead to a pipe that nobody writes to, to a device without an end, or to more than fits
+into memory. Everything here raises OSError or ValueError for those, and never waits.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+LARGEST_TEXT = 1_000_000  # bytes in a text of a prompt
+LARGEST_TOML = 100_000  # characters in a file of settings
+LONGEST_LINE = 1 << 24  # bytes in a line of a file of many records
+MOST_DOTS = 1_000  # in a line of TOML: a key takes quadratic time in the number of its dots
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading. Raises OSError for a pipe, a device or a folder."""
+    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115  # the caller closes it
+    _check_regular(file)
+    return file
+
+
+def open_stream(path: Path) -> BinaryIO:
+    """Open a regular file or a pipe for reading. Raises OSError for a device or a folder.
+
+    A pipe is waited for: who names one means it.
+    """
+    file = open(path, "rb")  # noqa: SIM115  # the caller closes it
+    if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        _check_regular(file)
+    return file
+
+
+def _check_regular(file: BinaryIO) -> None:
+    """Close a file that is a pipe or a device, and raise OSError."""
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(file.name))
+
+
+def read_text(path: Path) -> str:
+    """The text of a regular file in UTF-8. Raises OSError and UnicodeDecodeError."""
+    with open_regular(path) as file:
+        body = file.read(LARGEST_TEXT + 1)
+    if len(body) > LARGEST_TEXT:
+        raise OSError(errno.EFBIG, f"it is larger than {LARGEST_TEXT:,} bytes", str(path))
+    return _text_in(body)
+
+
+def read_stream(path: Path) -> str:
+    """The text of a regular file or a pipe in UTF-8, of any size. Raises OSError."""
+    with open_stream(path) as file:
+        return _text_in(file.read())
+
+
+def _text_in(body: bytes) -> str:
+    return body.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file. Raises OSError for one that is longer than any record."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            said = f"line {number} is longer than {LONGEST_LINE:,} bytes"
+            raise OSError(errno.EFBIG, said, str(file.name))
+        yield line
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The values in a TOML document. Raises ValueError, also where it is too large or too deep."""
+    import tomllib
+
+    if len(text) > LARGEST_TOML:
+        raise ValueError(f"it is larger than {LARGEST_TOML:,} characters")
+    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
+        raise ValueError(f"a line has more than {MOST_DOTS:,} dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a path without waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))

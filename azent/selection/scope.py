@@ -11,21 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from azent.log import folded, question_of, replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Ranking, Reply, Result, Specs
 from azent.prompt import PromptSet, SelectionRules
 from azent.selection.coverage import uncovered
 
-Relevance = str  # "none", "unclear", "one", or "" where nothing tells
+Relevance: TypeAlias = Literal["", "none", "unclear", "one", "undescribed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a decision may be: calls to these functions, so many at least and at most.
 
-    `relevance` says whether any function is meant: "none", "one", "unclear", or "" where nothing
-    tells. `why` says for a person what was decided before the model is asked.
+    `relevance` says whether any function is meant: "none", "one", "unclear", "undescribed" where
+    functions lack the descriptions that would tell, or "" where none was asked for. `why` says for
+    a person what was decided before the model is asked.
     """
 
     specs: Specs
@@ -57,7 +59,8 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
         return replace(scope, least=1) if is_due else scope
     scope = replace(scope, specs=_near_the_best(scope.specs, rank, prompts.selection, choice))
     if choice == "auto" and rank and rank.scores and prompts.selection.relevance:
-        scope = _judged(scope, rank, prompts.selection)
+        described = all(spec.get("description") for spec in specs.values())
+        scope = _judged(scope, rank, prompts.selection) if described else _undescribed(scope)
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
         if chosen is not None:
             scope = _chosen(scope, chosen)
@@ -100,6 +103,11 @@ def _judged(scope: Scope, rank: Ranking, rules: SelectionRules) -> Scope:
     return replace(scope, relevance="unclear")
 
 
+def _undescribed(scope: Scope) -> Scope:
+    """The scope where some function has no description: only the model can know what it is for."""
+    return replace(scope, relevance="undescribed")
+
+
 def _or_least(score: float | None) -> float:
     return float("-inf") if score is None else score
 
@@ -134,15 +142,15 @@ def listed(turn: Log) -> tuple[str, ...]:
 def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> Move | None:
     """The next request of the set that comes before a decision, if any is left to make.
 
-    A gate needs no asking where meaning is clear; neither gate nor choose where the caller has
-    chosen.
+    A gate is needless where meaning is clear, and useless without descriptions; neither gate nor
+    choose is asked where the caller has chosen.
     """
     if not is_first(turn) or not all(map(narrows, replies_of(turn))):
         return None
     done = {reply.move for reply in replies_of(turn)}
     if choice != "auto":
         done |= {"gate", "choose"}
-    if scope.relevance == "one":
+    if scope.relevance in ("one", "undescribed"):
         done.add("gate")
     return next((move for move in prompts.decide if move not in done), None)
 

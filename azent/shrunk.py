@@ -30,7 +30,7 @@ def shortened(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     head, tail = text[: most - most // 3], text[len(text) - most // 3 :]
-    said = f"({len(text) - most} characters left out to save room)"
+    said = f"({len(text) - most} characters omitted to save room)"
     return " ... ".join(filter(None, (head, said, tail)))
 
 

@@ -39,8 +39,14 @@ class Scope:
 
 def decides_by_meaning(specs: Specs, rules: SelectionRules) -> bool:
     """Does a set with these rules need to know how near the functions are to a question?"""
-    narrows_down = len(specs) > 1 and rules.within > 0
-    return bool(specs) and (rules.relevance or narrows_down or 0 < rules.shown < len(specs))
+    too_many = 0 < rules.shown < len(specs)
+    narrows_down = rules.relevance or (len(specs) > 1 and rules.within > 0)
+    return bool(specs) and (too_many or (narrows_down and _are_described(specs)))
+
+
+def _are_described(specs: Specs) -> bool:
+    """Has each function a description? Without one, only the model can know what it is for."""
+    return all(spec.get("description") for spec in specs.values())
 
 
 def ranking_of(turn: Log) -> Ranking | None:
@@ -58,9 +64,10 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
         is_due = choice == "auto" and prompts.selection.more and _goes_on(turn, specs)
         return replace(scope, least=1) if is_due else scope
     scope = replace(scope, specs=_near_the_best(scope.specs, rank, prompts.selection, choice))
-    if choice == "auto" and rank and rank.scores and prompts.selection.relevance:
-        described = all(spec.get("description") for spec in specs.values())
-        scope = _judged(scope, rank, prompts.selection) if described else _undescribed(scope)
+    if not _are_described(specs):
+        scope = replace(scope, relevance="undescribed")
+    elif choice == "auto" and rank and rank.scores and prompts.selection.relevance:
+        scope = _judged(scope, rank, prompts.selection)
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
         if chosen is not None:
             scope = _chosen(scope, chosen)
@@ -101,11 +108,6 @@ def _judged(scope: Scope, rank: Ranking, rules: SelectionRules) -> Scope:
         )
         return replace(scope, specs={}, relevance="none", why=why)
     return replace(scope, relevance="unclear")
-
-
-def _undescribed(scope: Scope) -> Scope:
-    """The scope where some function has no description: only the model can know what it is for."""
-    return replace(scope, relevance="undescribed")
 
 
 def _or_least(score: float | None) -> float:

@@ -137,7 +137,7 @@ def test_old_results_go_before_turns_and_the_newest_stay_whole() -> None:
     assert "8" not in note.ids
     sent = text_of(messages_for((*log, note), terms(2400, page), "decide"))
     assert "hello" in sent
-    assert "characters left out" in sent
+    assert "characters omitted" in sent
     assert f"page 8: {'lorem ipsum ' * 90}" in sent
 
 
@@ -224,7 +224,7 @@ def test_shortened_texts_keep_both_ends(text: str, most: int) -> None:
         return
     assert short.startswith(text[: most - most // 3])
     assert short.endswith(text[len(text) - most // 3 :] or ")")
-    assert f"{len(text) - most} characters left out" in short
+    assert f"{len(text) - most} characters omitted" in short
 
 
 # ---- what is said of it --------------------------------------------------------------------------

@@ -104,7 +104,8 @@ def _scoped(log: Log, terms: Terms, move: Move) -> Terms:
     if move == "answer":
         return terms
     choice = choice_now(turn_of(log), terms)
-    return replace(terms, specs=scope_of(log, terms.specs, terms.prompts, choice).specs)
+    scope = scope_of(log, terms.specs, terms.prompts, choice, terms.system)
+    return replace(terms, specs=scope.specs)
 
 
 def summary_messages(log: Log, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:

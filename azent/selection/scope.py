@@ -9,6 +9,7 @@ question: once something was called, every function is open again. What the call
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -18,16 +19,16 @@ from azent.messages import NARROWING, Log, Move, Ranking, Reply, Result, Specs
 from azent.prompt import PromptSet, SelectionRules
 from azent.selection.coverage import uncovered
 
-Relevance: TypeAlias = Literal["", "none", "unclear", "one", "undescribed"]
+Relevance: TypeAlias = Literal["", "none", "unclear", "one", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a decision may be: calls to these functions, so many at least and at most.
 
-    `relevance` says whether any function is meant: "none", "one", "unclear", "undescribed" where
-    functions lack the descriptions that would tell, or "" where none was asked for. `why` says for
-    a person what was decided before the model is asked.
+    `relevance` says whether any function is meant: "none", "one", "unclear"; "unknown" where only
+    the model can tell, or "" where nothing was found out. `why` says for a person what was decided
+    before the model is asked.
     """
 
     specs: Specs
@@ -45,8 +46,16 @@ def decides_by_meaning(specs: Specs, rules: SelectionRules) -> bool:
 
 
 def _are_described(specs: Specs) -> bool:
-    """Has each function a description? Without one, only the model can know what it is for."""
+    """Has each function a description?"""
     return all(spec.get("description") for spec in specs.values())
+
+
+def _is_named(name: str, text: str) -> bool:
+    """Does a text name a function? A name that is a plain word has to be marked as one: `add`."""
+    plain = re.escape(name)
+    if not re.fullmatch("[a-z]+", name):
+        return bool(re.search(rf"(?<!\w){plain}(?!\w)", text, re.IGNORECASE))
+    return bool(re.search(rf"[`'\"]{plain}[`'\"]|\b{plain}\(", text))
 
 
 def ranking_of(turn: Log) -> Ranking | None:
@@ -55,8 +64,12 @@ def ranking_of(turn: Log) -> Ranking | None:
     return rankings[-1] if rankings else None
 
 
-def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
-    """What the decision that is due at the end of a log may be."""
+def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: str = "") -> Scope:
+    """What the decision that is due at the end of a log may be.
+
+    Only the model can tell whether a function is meant that has no description, or of which the
+    system text says itself when to call it.
+    """
     turn = turn_of(log)
     rank = ranking_of(turn)
     scope = Scope(_nearest(specs, rank, prompts.selection, choice))
@@ -64,8 +77,8 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str) -> Scope:
         is_due = choice == "auto" and prompts.selection.more and _goes_on(turn, specs)
         return replace(scope, least=1) if is_due else scope
     scope = replace(scope, specs=_near_the_best(scope.specs, rank, prompts.selection, choice))
-    if not _are_described(specs):
-        scope = replace(scope, relevance="undescribed")
+    if not _are_described(specs) or any(_is_named(name, system) for name in specs):
+        scope = replace(scope, relevance="unknown")
     elif choice == "auto" and rank and rank.scores and prompts.selection.relevance:
         scope = _judged(scope, rank, prompts.selection)
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
@@ -86,11 +99,13 @@ def _nearest(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: 
 def _near_the_best(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: str) -> Specs:
     """The functions that are about as near as the nearest one, the nearest first.
 
-    Small models choose better from fewer, and of two that seem right they take the first.
+    Small models choose better from fewer, and of two that seem right they take the first. Where no
+    function is near, as with a follow-up that means little by itself, all are shown.
     """
-    if rank is None or not rank.scores or not rules.within:
+    best = max((score for _, score in rank.scores), default=0.0) if rank else 0.0
+    if rank is None or not rules.within or best < rules.call_above:
         return specs
-    least = max(score for _, score in rank.scores) - rules.within
+    least = best - rules.within
     near = [name for name, score in rank.scores if score >= least or name == choice]
     return {name: specs[name] for name in near if name in specs}
 
@@ -144,7 +159,7 @@ def listed(turn: Log) -> tuple[str, ...]:
 def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> Move | None:
     """The next request of the set that comes before a decision, if any is left to make.
 
-    A gate is needless where meaning is clear, and useless without descriptions; neither gate nor
+    A gate is needless where meaning is clear, and useless where it cannot tell; neither gate nor
     choose is asked where the caller has chosen.
     """
     if not is_first(turn) or not all(map(narrows, replies_of(turn))):
@@ -152,7 +167,7 @@ def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> M
     done = {reply.move for reply in replies_of(turn)}
     if choice != "auto":
         done |= {"gate", "choose"}
-    if scope.relevance in ("one", "undescribed"):
+    if scope.relevance in ("one", "unknown"):
         done.add("gate")
     return next((move for move in prompts.decide if move not in done), None)
 

@@ -194,7 +194,8 @@ def _first_move(log: Log, terms: Terms, first: Move) -> Move:
 
 
 def _scope(log: Log, terms: Terms) -> Scope:
-    return scope_of(log, terms.specs, terms.prompts, choice_now(turn_of(log), terms))
+    choice = choice_now(turn_of(log), terms)
+    return scope_of(log, terms.specs, terms.prompts, choice, terms.system)
 
 
 def _is_answer(reply: Reply, terms: Terms) -> bool:

@@ -18,6 +18,7 @@ from azent import settings
 from azent.cli import app
 from azent.cli.console import json_text, table_lines
 from tests.scripted_ollama import Fail, Say, ScriptedOllama
+from tests.test_encoder import in_process
 
 CALL = '{"tools": [{"tool": "double", "tool_input": {"number": 21}}]}'
 ADD = '{"tools": [{"tool": "add", "tool_input": {"a": 2, "b": 3}}]}'
@@ -86,16 +87,20 @@ def test_the_trace_has_replies_and_costs() -> None:
     assert "→ add(a=2, b=3)\n← add: 5" in run.stderr
 
 
+@in_process
 @pytest.mark.parametrize(
     ("question", "script", "said"),
     [
-        ("Who wrote Hamlet?", ["Shakespeare."], "shares no word with a function"),
-        ("Add 2 and 3", [ADD, NONE, "5"], "asks for one call or more, of: add"),
+        ("Who wrote Hamlet?", ["Shakespeare."], "no function is near the question in meaning"),
+        ("Wer schrieb den Faust?", ["Goethe."], "no function is near the question in meaning"),
+        ("Add 2 and 3", [ADD, NONE, "5"], "a function is near the question in meaning (add"),
+        ("Addiere 2 und 3", [ADD, NONE, "5"], "a function is near the question in meaning (add"),
     ],
 )
-def test_the_trace_says_once_what_words_decided(
+def test_the_trace_says_once_what_meaning_decided(
     question: str, script: list[str], said: str
 ) -> None:
+    """The reason stands once among the lines of `-v`, and in the first event of its decision."""
     asked = ["ask", question, "-m", "scripted", "-p", "small", "-t", "sums.py"]
     with ScriptedOllama(*script) as server:
         shown = azent(*asked, "-v", server=server)

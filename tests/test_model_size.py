@@ -57,8 +57,9 @@ def set_for(model: Any) -> str:
         (0.135, "small"),
         (0.268, "small"),  # gemma3:270m
         (0.63, "small"),  # qwen2.5-coder:0.5b
-        (0.99, "small"),
-        (1.0, "medium"),
+        (0.94, "small"),
+        (0.95, "medium"),
+        (1.0, "medium"),  # gemma3:1b, which counts 0.99988
         (1.1, "medium"),  # tinyllama
         (1.777, "medium"),  # qwen2.5-coder:1.5b
         (2.99, "medium"),
@@ -182,7 +183,7 @@ def test_a_size_in_words_is_read(text: object, billions: float | None) -> None:
         (
             {
                 "details": {"parameter_size": "1B"},
-                "model_info": {"general.parameter_count": 999_885_952},
+                "model_info": {"general.parameter_count": 940_000_000},
             },
             "small",
         ),

@@ -171,7 +171,7 @@ VALUES = {  # values, which do nothing with what they hold
 NUMBERS = {  # of the wrong values, 5 is right for these
     *("timeout", "wait", "pause", "retry_wait", "connect_timeout", "first_token", "reply_timeout"),
     *("keep_alive", "rounds", "repairs", "result_chars", "width", "retries", "num_ctx"),
-    "turn_count",
+    *("turn_count", "billions"),
 }
 
 

@@ -79,6 +79,7 @@ class RunDisplay:
         self._sent: tuple[Any, ...] = ()
         self._held: list[str] = []  # what tools printed while a person was asked
         self._is_asking = False
+        self._warned = ""  # the last warning, whose reason need not be told again
         self._lock = threading.RLock()  # tools print from their own threads
 
     def follow(
@@ -119,7 +120,7 @@ class RunDisplay:
     def _show(self, event: Event) -> None:
         match event:
             case Asking(_, _, why):
-                if why and self.verbose:
+                if why and self.verbose and why not in self._warned:
                     self._print("·", why, "dim")
                 self._draw_status(self._request.words)
             case Chunk(text):
@@ -144,6 +145,7 @@ class RunDisplay:
             case Shrunk(note):
                 self._print("!", _left_out(note.turns, len(note.ids)), "yellow")
             case Warning(text):
+                self._warned = text
                 self._print("!", text, "yellow")
             case Answer():
                 self._show_end(event)

@@ -29,6 +29,7 @@ from azent.selection import (
     uncovered,
 )
 from azent.selection.coverage import values_of
+from azent.selection.numbers import is_mostly_numbers
 from azent.step import Ask, Listening, Rank, Run, next_step, ranked
 from azent.step.hear import further_calls, hear
 from azent.testing import WordEncoder
@@ -480,3 +481,42 @@ def test_a_ranking_without_vectors_is_empty() -> None:
     assert isinstance(step, Rank)
     assert len(step.passages) == len(SPECS) + len(BANK)
     assert ranked((Question("Hi"),), step, [], []) == (Question("Hi"), Ranking())
+
+
+# ---- questions of figures ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "says_it"),
+    [
+        ("What is (2123 + 2321) * 312?", True),
+        ("Was ist 17 mal 23?", True),
+        ("17乘以23等于多少", True),
+        ("Ile to jest 17 razy 23?", True),
+        ("How much is 20% of 345?", True),
+        ("Who won the cup in 2018?", False),
+        ("Set a timer for 5 minutes", False),
+        ("Tell me a joke", False),
+        ("", False),
+    ],
+)
+def test_of_a_question_of_figures_only_the_model_can_tell(question: str, says_it: bool) -> None:
+    assert is_mostly_numbers(question) == says_it
+    log = (Question(question), Ranking((("weather", -3.0),)))
+    scope = scope_of(log, SPECS, set_with(**RULES), "auto")
+    assert scope.relevance == ("unknown" if says_it else "none")
+    assert bool(scope.specs) == says_it
+
+
+@pytest.mark.parametrize(
+    ("system", "relevance"),
+    [
+        ("Always use `pay` first.", "unknown"),
+        ("Call pay() where money is due.", "unknown"),
+        ("Help people pay their bills.", "none"),
+        ("", "none"),
+    ],
+)
+def test_a_system_text_may_say_itself_when_to_call(system: str, relevance: str) -> None:
+    log = (Question("Who wrote Hamlet?"), Ranking((("weather", -3.0),)))
+    assert scope_of(log, SPECS, set_with(**RULES), "auto", system).relevance == relevance

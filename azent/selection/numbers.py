@@ -16,6 +16,7 @@ NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+|['’]\d{3}(?!\d))*")
 DIGITS = re.compile(r"\d+")
 GROUPING_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 FACTORS = (1, 0.01, 100, 1000, 1_000_000, -1)  # percent, thousands, millions, signs
+MOST_CHARACTERS = 1000  # of a text whose words are counted
 
 
 def numbers_in(text: str) -> Iterator[str]:
@@ -62,3 +63,9 @@ def is_said(value: float, text: str) -> bool:
     joined = re.sub(r"(?<=\d)\s(?=\d{3}(?!\d))", "", text)
     written = {*numbers_in(text), *DIGITS.findall(text), *numbers_in(joined)}
     return any(is_same(each, value) for each in written)
+
+
+def is_mostly_numbers(text: str) -> bool:
+    """Is a third of a text's words numbers, or more? Letters and figures in a row are two words."""
+    words = re.findall(r"\d+(?:[.,]\d+)*|[^\W\d_]+", text[:MOST_CHARACTERS])
+    return bool(words) and 3 * sum(word[0].isdigit() for word in words) >= len(words)

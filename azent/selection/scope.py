@@ -14,10 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from azent.log import folded, question_of, replies_of, turn_of
+from azent.log import folded, question_of, questions_of, replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Ranking, Reply, Result, Specs
 from azent.prompt import PromptSet, SelectionRules
 from azent.selection.coverage import uncovered
+from azent.selection.numbers import is_mostly_numbers
 
 Relevance: TypeAlias = Literal["", "none", "unclear", "one", "unknown"]
 
@@ -80,7 +81,7 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: st
     if not _are_described(specs) or any(_is_named(name, system) for name in specs):
         scope = replace(scope, relevance="unknown")
     elif choice == "auto" and rank and rank.scores and prompts.selection.relevance:
-        scope = _judged(scope, rank, prompts.selection)
+        scope = _judged(scope, rank, prompts.selection, questions_of(turn)[-1])
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
         if chosen is not None:
             scope = _chosen(scope, chosen)
@@ -110,12 +111,18 @@ def _near_the_best(specs: Specs, rank: Ranking | None, rules: SelectionRules, ch
     return {name: specs[name] for name in near if name in specs}
 
 
-def _judged(scope: Scope, rank: Ranking, rules: SelectionRules) -> Scope:
-    """The scope with what the ranking says of whether any function is meant."""
+def _judged(scope: Scope, rank: Ranking, rules: SelectionRules, question: str) -> Scope:
+    """The scope with what the ranking says of whether any function is meant.
+
+    An encoder makes little of figures: where a question has hardly anything else ("17 * 23?"), only
+    the model can tell.
+    """
     best = max(score for _, score in rank.scores)
     if best >= rules.call_above:
         why = f"a function is near the question in meaning ({rank.scores[0][0]}: {best:.1f})"
         return replace(scope, least=1, relevance="one", why=why)
+    if is_mostly_numbers(question):
+        return replace(scope, relevance="unknown")
     if max(best, _or_least(rank.in_context)) < rules.none_below:
         why = (
             f"no function is near the question in meaning (the nearest is {rank.scores[0][0]}: "

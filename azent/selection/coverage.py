@@ -46,18 +46,13 @@ def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, 
 
 
 def may_ask_for_several(question: str) -> bool:
-    """Has a question two values of a kind, so that more than one call may be due?
+    """Has a question two numbers or two quotations, so that several calls may be due at once?
 
-    Capitalized words in a row are one name.
+    Names do not count: in some languages each noun has a capital. A further call for a second name
+    is asked for once the first one was used (`uncovered`).
     """
-    numbers, quotations, names = _values_by_kind(question)
-    rows = _one_for_each_row(names, _plain(question))
-    return any(len(values) > 1 for values in (numbers, quotations, rows))
-
-
-def _one_for_each_row(names: Sequence[str], text: str) -> list[str]:
-    """The names without those that follow another one at once, as in Los Angeles."""
-    return [name for name in names if not any(f"{other} {name}" in text for other in names)]
+    numbers, quotations, _ = _values_by_kind(question)
+    return len(numbers) > 1 or len(quotations) > 1
 
 
 def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> bool:

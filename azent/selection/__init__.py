@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from azent.selection.coverage import adds_to, may_ask_for_several, uncovered
 from azent.selection.gate import REPLY_TOKENS, gate_messages
+from azent.selection.numbers import is_mostly_numbers
 from azent.selection.relevance import Vector, description_of, queries_of, ranking
 from azent.selection.scope import (
     Scope,
@@ -35,6 +36,7 @@ __all__ = [
     "description_of",
     "gate_messages",
     "is_first",
+    "is_mostly_numbers",
     "listed",
     "may_ask_for_several",
     "narrowing_due",

@@ -15,7 +15,14 @@ from itertools import islice
 from typing import Any
 
 from azent.messages import Call, Spec, Specs
-from azent.selection.numbers import GROUPING_SPACE, NUMBER, is_said, is_same, numbers_in
+from azent.selection.numbers import (
+    GROUPING_SPACE,
+    NUMBER,
+    is_mostly_numbers,
+    is_said,
+    is_same,
+    numbers_in,
+)
 
 MOST_CHARACTERS = 4000  # of a question that is looked at
 MOST_VALUES = 200  # of each kind in a question, and in the inputs of calls
@@ -49,8 +56,11 @@ def may_ask_for_several(question: str) -> bool:
     """Has a question two numbers or two quotations, so that several calls may be due at once?
 
     Names do not count: in some languages each noun has a capital. A further call for a second name
-    is asked for once the first one was used (`uncovered`).
+    is asked for once the first one was used (`uncovered`). Nor do the numbers of a sum: it is
+    worked out step by step, with the result of each.
     """
+    if is_mostly_numbers(question):
+        return False
     numbers, quotations, _ = _values_by_kind(question)
     return len(numbers) > 1 or len(quotations) > 1
 

@@ -27,6 +27,17 @@ Vector: TypeAlias = Sequence[float]
 NEAREST = 10  # functions of the bank that a function is compared with
 MOST_CHARACTERS = 1000  # of a description: what a function is for stands at its beginning
 CONTEXT_CHARACTERS = 300  # of each text before a question that takes it up
+# An encoder makes nothing of signs between figures: they are put into words beside the question.
+SIGNS = {
+    "+": "add, sum",
+    "-": "subtract, difference",
+    "*": "multiply, product",
+    "×": "multiply, product",
+    "/": "divide, quotient",
+    "÷": "divide, quotient",
+    "^": "power",
+}
+SIGN = re.compile(r"\d[ )]{0,9}([+*×÷^])[ (]{0,9}\d|\d[)]{0,9} ([-/]) [(]{0,9}\d")
 CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -44,7 +55,13 @@ def queries_of(log: Log) -> tuple[str, ...]:
     questions = questions_of(log)
     if not questions:
         return ()
-    return (questions[-1],) if len(questions) < 2 else (questions[-1], _in_context(log))
+    alone = questions[-1] + _signs_in_words(questions[-1])
+    return (alone,) if len(questions) < 2 else (alone, _in_context(log))
+
+
+def _signs_in_words(question: str) -> str:
+    signs = dict.fromkeys(one or other for one, other in SIGN.findall(question))
+    return f"\narithmetic: {'; '.join(SIGNS[sign] for sign in signs)}" if signs else ""
 
 
 def _in_context(log: Log) -> str:

@@ -28,6 +28,7 @@ from azent.selection import (
     Scope,
     decides_by_meaning,
     description_of,
+    is_mostly_numbers,
     may_ask_for_several,
     narrowing_due,
     narrows,
@@ -162,7 +163,10 @@ def more_is_due(turn: Log, terms: Terms) -> bool:
         return False
     calls = made[0].calls
     legal = not any(call.problem for call in calls) and len(calls) < MOST_CALLS
-    return legal and bool(uncovered(question_of(turn), calls, terms.specs))
+    question = question_of(turn)
+    if not legal or is_mostly_numbers(question):  # a sum is worked out step by step
+        return False
+    return bool(uncovered(question, calls, terms.specs))
 
 
 def _next_move(log: Log, terms: Terms) -> Move | None:

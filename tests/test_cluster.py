@@ -70,7 +70,7 @@ def where() -> int:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     cluster = distributed.LocalCluster(
-        n_workers=3, threads_per_worker=2, processes=True, dashboard_address=None
+        n_workers=3, threads_per_worker=2, processes=True, dashboard_address=":0"
     )
     with cluster, distributed.Client(cluster) as client:
         yield client

@@ -97,6 +97,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (commands / name).chmod(0o755)
     folder = tmp_path / "work"
     shutil.copytree(ROOT / "examples", folder / "examples")
+    (folder / "tests" / "cases").mkdir(parents=True)
+    for file in (ROOT / "tests" / "cases").glob("everyday*"):
+        shutil.copy(file, folder / "tests" / "cases")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

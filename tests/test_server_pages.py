@@ -125,7 +125,7 @@ def elsewhere(world: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
         (commands / name).write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec {does}\n")
         (commands / name).chmod(0o755)
     cluster = distributed.LocalCluster(
-        n_workers=1, processes=False, protocol="tcp://", dashboard_address=None
+        n_workers=1, processes=False, protocol="tcp://", dashboard_address=":0"
     )
     with (
         ScriptedOllama(knowing, decides=False, models=(*MODELS, "qwen2.5-coder:0.5b")) as ollama,

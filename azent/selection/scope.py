@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from azent.log import folded, question_of, questions_of, replies_of, turn_of
+from azent.log import folded, question_of, replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Ranking, Reply, Result, Specs
 from azent.prompt import PromptSet, SelectionRules
 from azent.selection.coverage import uncovered
@@ -81,7 +81,7 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: st
     if not _are_described(specs) or any(_is_named(name, system) for name in specs):
         scope = replace(scope, relevance="unknown")
     elif choice == "auto" and rank and rank.scores and prompts.selection.relevance:
-        scope = _judged(scope, rank, prompts.selection, questions_of(turn)[-1])
+        scope = _judged(scope, rank, prompts.selection, question_of(turn))
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
         if chosen is not None:
             scope = _chosen(scope, chosen)

@@ -456,7 +456,7 @@ def test_an_agent_ranks_once_a_question_and_tells_what_it_held_back() -> None:
 def test_the_asynchronous_twin_asks_the_same() -> None:
     heard = []
     for is_async in (False, True):
-        model = Scripted(wire("Oslo"), '{"tools": []}', "Sunny.")
+        model = Scripted(wire("Oslo"), "Sunny.")
         agent = azent.Agent(model, [weather, pay], prompts=set_with(**CLEAR), encoder=WordEncoder())
         answer = asyncio.run(agent.aask(MEANT)) if is_async else agent.ask(MEANT)
         assert answer.text == "Sunny."
@@ -468,7 +468,7 @@ def test_a_stored_conversation_goes_on(tmp_path: Any, monkeypatch: pytest.Monkey
     monkeypatch.setenv("AZENT_HOME", str(tmp_path))
     rules = set_with(**CLEAR)
     for question, text in ((MEANT, "Sunny."), ("and today?", "Sunny again.")):
-        model = Scripted(wire("Oslo"), '{"tools": []}', text)
+        model = Scripted(wire("Oslo"), text)
         agent = azent.Agent(model, [weather, pay], prompts=rules, encoder=WordEncoder())
         answer = agent.ask(question, session="s")
     rankings = [message for message in answer.log if isinstance(message, Ranking)]

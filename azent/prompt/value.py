@@ -56,17 +56,25 @@ class GateExample:
 class PromptSet:
     """The texts and settings by which a model is asked.
 
-    `turn` is "decide-answer" (calls are asked for first, then plain words) or "single" (both in one
-    reply). `decide` is what is asked before the calls are, in requests of their own: "gate",
-    whether any function is meant at all, after the examples in `gate`; "choose", a yes or no for
-    each function; "list", the separate things asked for. `held` holds decisions to a JSON schema by
-    the server. `functions` is how tools are shown. `thought` asks for a thought before the calls.
-    `examples` are the kinds of examples that are made of the user's own tools: "one" call, "two",
-    "none", "near" (a near miss). `selection` is what is decided before the model is asked. `bank`
-    are functions that have nothing to do with the program at hand, a line each, with which the
-    offered ones are compared. `models` are patterns of the names of models that the set suits.
-    `sizes` are two numbers of billions of parameters: the set suits models that have at least the
-    first and less than the second. `folder` is where it was read.
+    - `turn`: "decide-answer" (calls are asked for first, then plain words) or "single" (both in
+      one reply).
+    - `decide`: what is asked before the calls are, in requests of their own. "gate": is any
+      function meant at all, after the examples in `gate`; "choose": yes or no for each function;
+      "list": the separate things asked for.
+    - `answers`: where the answer is given: in a request of its own ("apart"), or in place of calls,
+      as {"answer": "..."}, in a decision after results ("after results") or in any ("always").
+    - `held`: the server holds decisions to a JSON Schema.
+    - `functions`: how tools are shown.
+    - `thought`: a thought is asked for before the calls.
+    - `examples`: which kinds of examples are made of the user's own tools: "one" call, "two",
+      "none", "near" (a near miss); `language` is the one they are written in.
+    - `models`: patterns of the names of models that the set suits.
+    - `sizes`: the set suits models with at least the first and less than the second number of
+      billions of parameters.
+    - `selection`: what is decided before the model is asked.
+    - `bank`: functions that have nothing to do with the program at hand, a line each, with which
+      those that are offered are compared.
+    - `folder`: where the set was read.
     """
 
     name: str
@@ -82,6 +90,7 @@ class PromptSet:
     models: tuple[str, ...] = ()
     sizes: tuple[float, ...] = ()
     selection: SelectionRules = NO_RULES
+    answers: Literal["apart", "after results", "always"] = "apart"
     gate: tuple[GateExample, ...] = ()
     bank: tuple[str, ...] = ()
     folder: Path | None = field(default=None, compare=False)

@@ -13,17 +13,17 @@ Nothing here knows a language: meaning comes from vectors, and values are compar
 from __future__ import annotations
 
 from azent.selection.coverage import adds_to, may_ask_for_several, uncovered
+from azent.selection.further import is_first, nothing_more_is_due, ranking_of
 from azent.selection.gate import REPLY_TOKENS, gate_messages
 from azent.selection.numbers import is_mostly_numbers
 from azent.selection.relevance import Vector, description_of, queries_of, ranking
 from azent.selection.scope import (
     Scope,
     decides_by_meaning,
-    is_first,
     listed,
     narrowing_due,
     narrows,
-    ranking_of,
+    retrieved,
     scope_of,
 )
 
@@ -41,9 +41,11 @@ __all__ = [
     "may_ask_for_several",
     "narrowing_due",
     "narrows",
+    "nothing_more_is_due",
     "queries_of",
     "ranking",
     "ranking_of",
+    "retrieved",
     "scope_of",
     "uncovered",
 ]

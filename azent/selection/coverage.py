@@ -148,6 +148,13 @@ def _is_equal(said: str, value: str | float) -> bool:
     return folded in text or (len(text) > 2 and text in folded)
 
 
+def used_text(calls: Sequence[Call], specs: Specs) -> str:
+    """Return the values in calls and the texts of their functions, in small letters."""
+    values = " ".join(str(value) for value in _given_in(calls))
+    texts = " ".join(f"{name} {_texts(specs[name])}" for name in {c.tool for c in calls} & {*specs})
+    return _folded(f"{values} {texts}")
+
+
 def _texts(spec: Spec) -> str:
     leaves = _leaves([spec.get("description"), spec.get("parameters")])
     return " ".join(each for each in leaves if isinstance(each, str))

@@ -28,10 +28,12 @@ from azent.selection import (
     Scope,
     decides_by_meaning,
     description_of,
+    is_first,
     is_mostly_numbers,
     may_ask_for_several,
     narrowing_due,
     narrows,
+    nothing_more_is_due,
     queries_of,
     ranking_of,
     scope_of,
@@ -185,7 +187,10 @@ def _next_move(log: Log, terms: Terms) -> Move | None:
         return "answer"
     if not _may_call(turn, terms):
         return "answer"
-    return first if _is_forced(turn, terms) or not stop_reason(turn, terms) else "answer"
+    if _is_forced(turn, terms):
+        return first
+    is_over = nothing_more_is_due(turn, terms.specs, terms.prompts.selection)
+    return "answer" if is_over or stop_reason(turn, terms) else first
 
 
 def _first_move(log: Log, terms: Terms, first: Move) -> Move:
@@ -235,7 +240,20 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
         thought=terms.prompts.thought,
         least=least if terms.parallel else min(least, 1),
         most=most if terms.parallel else 1,
+        answers=not least and may_answer(turn_of(log), terms),
     )
+
+
+def may_answer(turn: Log, terms: Terms) -> bool:
+    """Return whether the next decision may give the answer in place of calls.
+
+    An answer that must obey a schema, or that is decoded with options of the caller's, is asked for
+    in a request of its own.
+    """
+    rule = terms.prompts.answers
+    free = terms.typed is None and terms.output is None and not terms.options
+    due = rule == "always" or (rule == "after results" and not is_first(turn))
+    return free and due and choice_now(turn, terms) == "auto"
 
 
 def stop_reason(turn: Log, terms: Terms) -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from azent.log import folded, question_of, replies_of, turn_of, turns, without_last_reply
+from azent.log import WITHHELD, folded, question_of, replies_of, turn_of, turns, without_last_calls
 from azent.markers import escape_markers
 from azent.messages import (
     Call,
@@ -90,7 +90,7 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     if move == "gate":
         return gate_messages(log, terms.specs, terms.prompts)
     if move == "more":  # the same request again, to the byte: only its schema differs
-        return messages_for(without_last_reply(log), terms, "decide")
+        return messages_for(without_last_calls(log), terms, "decide")
     terms = replace(terms, specs=_shown(log, terms, move))
     chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
     *earlier, last = turns(_cut(log))[turns_left_out(log) :] or [()]
@@ -237,6 +237,9 @@ def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list
         case Question(text, images):
             return [_chat("user", _put(text, terms), images)]
         case Reply(calls=calls) if calls:
+            calls = tuple(call for call in calls if not _is_withheld(call, results))
+            if not calls:
+                return []
             outcomes = "\n".join(_outcome(call, calls, results) for call in calls)
             return [
                 _chat("assistant", _wire(calls)),
@@ -247,6 +250,11 @@ def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list
         case Correction(problem):
             return [_chat("user", fill(texts["correction"], {"problem": problem.message}))]
     return []
+
+
+def _is_withheld(call: Call, results: Mapping[str, Result]) -> bool:
+    result = results.get(call.id)
+    return result is not None and not result.ok and result.text == WITHHELD
 
 
 def _as_answer(text: str, reply: Reply, terms: Terms) -> str:

@@ -20,6 +20,8 @@ from azent.prompt import PromptSet, SelectionRules
 from azent.selection.further import has_unused_values, is_first, ranking_of
 from azent.selection.numbers import is_mostly_numbers
 
+DECLINED = "the model says that no function is made for this request"
+
 Relevance: TypeAlias = Literal["", "none", "unclear", "one", "unknown"]
 
 
@@ -138,7 +140,7 @@ def _chosen(scope: Scope, chosen: Iterable[str]) -> Scope:
     """The scope after a model said which functions are meant; a yes asks for a call."""
     names = set(chosen)
     left = {name: spec for name, spec in scope.specs.items() if name in names}
-    why = "" if left else "the model says that no function is made for this request"
+    why = "" if left else DECLINED
     return replace(scope, specs=left, least=int(bool(left)), why=why)
 
 

@@ -230,13 +230,10 @@ def model_at(address: str, given: Mapping[str, Any]) -> Model:
 
 def unfetched_model_at(address: str, given: Mapping[str, Any]) -> Model:
     """Open the model at an address; nothing is fetched."""
-    from azent.models import open_model
+    from azent.models.model import open_model, settings_of
 
-    if address.startswith("gguf:"):
-        return open_model(address, num_ctx=given["num_ctx"])
-    is_openai = address.startswith("openai:")
-    wanted = ("num_ctx", "api_key") if is_openai else ("host", "num_ctx", "keep_alive")
-    return open_model(address, **{name: given[name] for name in wanted})
+    offered = {name: given[name] for name in ("host", "num_ctx", "keep_alive", "api_key")}
+    return open_model(address, **settings_of(address, offered))
 
 
 def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -124,16 +124,11 @@ def open_model(address: str | Model, **settings: Any) -> Model:
 def settings_of(address: str, offered: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the offered settings that the kind of model at an address has.
 
-    An adapter that takes any keywords is given the settings that models of Ollama's have.
+    An adapter that takes any keywords has all settings that azent's own kinds have in common.
     """
     names, takes_any = _parameters(_maker(_kind_and_rest(address)[0]))
-    has = {*names, *SETTINGS} if takes_any else set(names)
+    has = {*names, *SETTINGS, "api_key"} if takes_any else set(names)
     return {name: value for name, value in offered.items() if name in has}
-
-
-def is_on_ollama(address: str) -> bool:
-    """Return whether an address is of a model of an Ollama server, whose host is a setting."""
-    return _kind_and_rest(address)[0] == "ollama"
 
 
 def _checked_model(model: Any) -> Model:
@@ -182,22 +177,29 @@ def _parameters(make: Callable[..., Any]) -> tuple[list[str], bool]:
 
 
 @lru_cache(maxsize=1)
-def _adapters(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+def _adapters(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the adapters of the packages that are installed on a path, by their names."""
     from importlib.metadata import entry_points
 
-    return {each.name: each for each in entry_points(group=ADAPTERS)}
+    found = entry_points(group=ADAPTERS)
+    return {name: tuple(found.select(name=name)) for name in found.names}
 
 
-def _loaded(adapter: EntryPoint) -> Callable[..., Any]:
-    """Return the callable of an adapter, whose failures become ModelError."""
+def _loaded(adapters: Sequence[EntryPoint]) -> Callable[..., Any]:
+    """Return the callable of an adapter. Raises UsageError where several have its name.
+
+    Whatever goes wrong while it is loaded becomes ModelError.
+    """
+    name, values = adapters[0].name, sorted({each.value for each in adapters})
+    if len(values) > 1:
+        hint = f"Remove all but one of them: {', '.join(values)}."
+        raise UsageError(f"several packages have an adapter {name!r}", hint)
     try:
-        make = adapter.load()
+        make: Any = adapters[0].load()
     except Exception as error:  # whatever the package of someone else raises
-        hint = f"Reinstall or remove the package that offers it: {adapter.value}."
-        said = f"the adapter {adapter.name!r} cannot be loaded: {error!r}"
-        raise ModelError(said, hint) from error
+        hint = f"Reinstall or remove the package that has it: {values[0]}."
+        raise ModelError(f"the adapter {name!r} cannot be loaded: {error!r}", hint) from error
     if not callable(make):
-        raise ModelError(f"the adapter {adapter.name!r} is {make!r}, which cannot be called")
+        raise ModelError(f"the adapter {name!r} is {make!r}, which cannot be called")
     called: Callable[..., Any] = make
     return called

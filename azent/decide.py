@@ -13,8 +13,8 @@ from azent.errors import EncoderFailed, UsageError
 from azent.log import folded, replies_of, turn_of, withheld_calls
 from azent.messages import Answer, Log, Question, Reply, Request, Usage
 from azent.models import Model, open_model
-from azent.models.choose_encoder import AUTO, encoder_for
 from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO, encoder_for
 from azent.prompt import PromptSet
 from azent.prompt_choice import prompts_for
 from azent.request import Terms

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from azent.arguments import flag, seconds, text, whole
 from azent.errors import UsageError
-from azent.models.choose_encoder import AUTO
 from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORT = 11435  # the one after Ollama's

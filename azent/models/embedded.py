@@ -14,13 +14,16 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from azent import settings
 from azent.arguments import named, place, whole
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout, ReplyBroken
-from azent.messages import Delta, End, Request, Usage
+from azent.messages import ChatMessage, Delta, End, Request, Usage
 from azent.models import weights
+from azent.models.prefix_cache import PrefixCache, cache_folder_for
 from azent.models.size import billions_of, parameter_count
 
 NUM_CTX = 4096
@@ -51,6 +54,7 @@ class Embedded:
         self.options = {**DEFAULTS, **named("options", options)}
         self._lock = threading.Lock()
         self._server: Any = None
+        self._prefixes: PrefixCache | None = None
 
     def __repr__(self) -> str:
         return f"Embedded({self.source!r})"
@@ -71,6 +75,8 @@ class Embedded:
             began = time.monotonic()
             self._server = self._server or self._load()
             reading = _Reading(self.name, time.monotonic() - began)
+            if self._prefixes is not None:
+                self._prefixes.prepare(request.messages, partial(self._read_alone, deadline))
             for chunk in _chunks(self._server, self._body(request), deadline):
                 yield from reading.pieces(chunk)
             yield reading.end(time.monotonic() - began)
@@ -78,7 +84,13 @@ class Embedded:
     def close(self) -> None:
         """Free the model's memory; the next request loads it again."""
         with self._lock:
-            self._server = None
+            self._server = self._prefixes = None
+
+    def _read_alone(self, deadline: float | None, message: ChatMessage) -> None:
+        """Have the model read a message, so that its next request need not."""
+        body = {**self._body(Request((message,))), "max_tokens": 1}
+        for _ in _chunks(self._server, body, deadline):
+            pass
 
     @contextmanager
     def _locked(self, timeout: float | None) -> Iterator[None]:
@@ -96,14 +108,22 @@ class Embedded:
             hint = "Name a GGUF file, or a model that `azent models list` shows."
             raise ModelNotFound(f"there is no model file {str(path)!r}", hint)
         llama = _llama()
+        parameters = _parameters(llama, path, self.num_ctx)
+        folder = cache_folder_for(settings.cache_folder() / "prefixes")
+        if folder is not None:
+            parameters.slot_save_path = f"{folder}{os.sep}"
         try:
-            return llama.Server(_parameters(llama, path, self.num_ctx))
+            server = llama.Server(parameters)
         except RuntimeError as error:
             raise ModelError(
                 f"{path.name} cannot be loaded with a context of {self.num_ctx} tokens",
                 "Either it is no whole GGUF file, or it does not fit into the memory that is free:"
                 " then take a smaller model or context (num_ctx).",
             ) from error
+        if folder is not None:
+            address, (key,) = server.listening_address, parameters.api_keys
+            self._prefixes = PrefixCache(folder, path, self.num_ctx, address, key)
+        return server
 
     def _body(self, request: Request) -> dict[str, Any]:
         options = {**self.options, **request.options}
@@ -244,6 +264,7 @@ class _Reading:
             raise ReplyBroken(f"the reply of {self.name} broke off")
         usage = Usage(
             prompt_tokens=self.usage.get("prompt_tokens", 0),
+            cached_tokens=self.usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
             reply_tokens=self.usage.get("completion_tokens", 0),
             requests=1,
             seconds=seconds,

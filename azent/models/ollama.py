@@ -27,6 +27,7 @@ from azent.models.checks import headers_of, kept_alive, tokens
 from azent.models.incoming import abounded, bounded
 from azent.models.limit import Limit
 from azent.models.patience import apatiently, patiently
+from azent.models.reasoning import Opening
 from azent.models.remote import Remote, next_part
 from azent.models.size import ASK_SECONDS, billions_shown, told_once
 from azent.models.trouble import Server, translated
@@ -91,6 +92,7 @@ class Ollama(Remote):
         )
         self.options = {**DEFAULTS, **named("options", options)}
         self._context: int | None = None
+        self._opening = Opening(self.name)
         login = settings.ollama_login(host)
         self._headers = {**basic(login), **headers_of(headers)}
         self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
@@ -110,11 +112,12 @@ class Ollama(Remote):
     def _measured(self) -> int | None:
         try:
             with self._impatient_client() as client:
-                most = context_length(client.show(self.name))
+                shown = client.show(self.name)
         except Exception:  # of many kinds, and none of them matters here
             return None
+        self._opening.take_template(shown.template)
         wanted = self.num_ctx or NUM_CTX
-        return min(most or wanted, wanted)
+        return min(context_length(shown) or wanted, wanted)
 
     def parameters(self) -> float | None:
         """The billions of parameters, as the server tells them; None where it does not."""
@@ -126,6 +129,7 @@ class Ollama(Remote):
             self._impatient_client() as client,
         ):
             shown = client.show(self.name)
+        self._opening.take_template(shown.template)
         details = shown.details
         return billions_shown(shown.modelinfo or {}, details.parameter_size if details else None)
 
@@ -177,7 +181,8 @@ class Ollama(Remote):
         limit = self._limit(request)
         patience = self._patience()
         try:
-            yield from patiently(partial(self._once, request, limit), patience, limit)
+            pieces = patiently(partial(self._once, request, limit), patience, limit)
+            yield from self._opening.marked(pieces, request.format is not None)
         except ModelNotFound as error:
             raise self._explained(error) from error.__cause__
 
@@ -187,8 +192,10 @@ class Ollama(Remote):
         patience = self._patience()
         try:
             once = partial(self._once_async, request, limit)
-            async with aclosing(apatiently(once, patience, limit)) as pieces:
-                async for piece in pieces:
+            pieces = apatiently(once, patience, limit)
+            held = request.format is not None
+            async with aclosing(self._opening.amarked(pieces, held)) as marked:
+                async for piece in marked:
                     yield piece
         except ModelNotFound as error:
             raise await asyncio.to_thread(self._explained, error) from error.__cause__

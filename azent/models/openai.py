@@ -28,6 +28,7 @@ from azent.models.checks import headers_of, tokens
 from azent.models.incoming import abounded, bounded
 from azent.models.limit import Limit
 from azent.models.patience import apatiently, patiently
+from azent.models.reasoning import Opening
 from azent.models.remote import Remote, next_part
 from azent.models.size import ASK_SECONDS, billions_listed, told_once
 from azent.models.trouble import Server, translated_openai
@@ -81,6 +82,7 @@ class OpenAI(Remote):
         given = None if api_key is None else text("api_key", api_key)
         self.url, self.name, login = _parsed(text("address", address))
         self.num_ctx = None if num_ctx is None else tokens(num_ctx)
+        self._opening = Opening(self.name)
         super().__init__(
             retries=retries,
             retry_wait=retry_wait,
@@ -101,14 +103,17 @@ class OpenAI(Remote):
     def stream(self, request: Request) -> Iterator[Delta | End]:
         """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
         limit, patience = self._limit(request), self._patience()
-        yield from patiently(partial(self._once, request, limit), patience, limit)
+        pieces = patiently(partial(self._once, request, limit), patience, limit)
+        yield from self._opening.marked(pieces, request.format is not None)
 
     async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
         """The asynchronous twin of `stream`."""
         limit, patience = self._limit(request), self._patience()
         once = partial(self._once_async, request, limit)
-        async with aclosing(apatiently(once, patience, limit)) as pieces:
-            async for piece in pieces:
+        pieces = apatiently(once, patience, limit)
+        held = request.format is not None
+        async with aclosing(self._opening.amarked(pieces, held)) as marked:
+            async for piece in marked:
                 yield piece
 
     def parameters(self) -> float | None:

@@ -18,7 +18,8 @@ from azent.reply.weigh import protocol
 OPENER = r"\{\s{0,8}[\"'“„]?(?i:tools?)[\"'”“]?\s{0,8}[:：]"
 _WHOLE = re.compile(r"\{\s{0,8}[\"'“„]?(?i:tools)\b")
 _MARKS = re.compile(r"(?:[*_(]{1,6}|<[A-Za-z]{1,20}>|print\()[ \t]?\Z")
-HELD_MARKS = r"(?:[*_(]{1,6}|<[A-Za-z]{1,20}>|print\()[ \t]?(?:\{[^\n]{0,20})?\Z"
+HELD_OPENER = r"\{\s{0,8}[\"'“„]?[A-Za-z]{0,5}[\"'”“]?\s{0,8}"  # a part of what OPENER matches
+HELD_MARKS = rf"(?:[*_(]{{1,6}}|<[A-Za-z]{{1,20}}>|print\()[ \t]?(?:{HELD_OPENER})?\Z"
 _CLOSERS = re.compile(r"[ \t]*+(?:[*_)}\];,]++[ \t]*+)?(?:</[A-Za-z]{1,20}>)?\s*+(?:```\s*+)?")
 _ENOUGH = 40  # so many characters tell whether the reply goes on behind a call
 _END = re.compile(r"\Z|<[|｜]|</s>|<end_of_turn>|\{")

@@ -22,6 +22,7 @@ OSLO: list[Any] = [["get_weather", {"city": "Oslo"}]]
 NOW: list[Any] = [["now", {}]]
 THOUGHT = '{"thought": "I need it", "tools": [{"tool": "now", "tool_input": {}}]}'
 LAID_OUT = '{\n  "tools": [\n    {"tool": "now", "tool_input": {}}\n  ]\n}'
+BROKEN = LAID_OUT.replace('now"', "now")
 CALL = '{"tools":[{"tool":"get_weather","tool_input":{"city":"Oslo"}}]}'
 ONE = '{"tool":"get_weather","tool_input":{"city":"Oslo"}}'
 INPUT = '{"city": "Oslo"}'
@@ -80,7 +81,7 @@ INLINE = [
     ("in brackets, then words", f"Let me check [{CALL}] now.", BESIDE, None),
     ("a list of calls", f"Gut. [{ONE}, {ONE[:8]}" + '"now","tool_input":{}}]', OSLO + NOW, "Gut."),
     ("over lines", f"Gut. {LAID_OUT}", NOW, "Gut."),
-    ("over lines and broken", f"Gut. {LAID_OUT.replace('now",', 'now,')}", BESIDE, "Gut."),
+    ("over lines and broken", f"Gut. {BROKEN}", BESIDE, "Gut."),
     ("in three marks", f"***{CALL}***", OSLO, ""),
     ("a heading", f"### {CALL}", OSLO, None),
     ("German", f"Ich sehe nach. {CALL}\n", OSLO, "Ich sehe nach."),

@@ -213,11 +213,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply. `calls` are those that the server itself read out of the text."""
+    """A piece of a reply. `calls` are those that the server itself read out of the text.
+
+    `in_reasoning` says of the first text that it is expected to begin within reasoning, whose
+    opening tag stood in the prompt: what comes before the closing tag is then no answer.
+    """
 
     text: str = ""
     thinking: str = ""
     calls: tuple[Call, ...] = ()
+    in_reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from azent.errors import (
 )
 from azent.messages import Delta, End, Request
 from azent.models.limits import UNCOMPRESSED, Deadline
+from azent.models.reasoning import Opening
 
 FIRST_TOKEN_SECONDS = 600.0  # loading a large model from a slow disk takes minutes
 ASK_SECONDS = 5.0  # a description of a model is not worth a longer wait
@@ -86,6 +87,7 @@ class Remote:
             None if reply_timeout is None else seconds("reply_timeout", reply_timeout)
         )
         self.verify = _checked_verify(verify)
+        self._opening = Opening(name)
         self._headers = {**_authorization(login, key), **_checked_headers(headers)}
         self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
@@ -93,7 +95,8 @@ class Remote:
         """Yield the reply piece by piece. Raises ModelError; closing it stops the server."""
         deadline = self._deadline(request)
         try:
-            yield from self._retried(partial(self._attempt, request, deadline), deadline)
+            pieces = self._retried(partial(self._attempt, request, deadline), deadline)
+            yield from self._opening.marked(pieces, request.format is not None)
         except ModelNotFound as error:
             raise self._explained(error) from error.__cause__
 
@@ -101,8 +104,10 @@ class Remote:
         """Yield the reply piece by piece, as `stream` does."""
         deadline = self._deadline(request)
         try:
-            async with aclosing(self._retried_async(request, deadline)) as pieces:
-                async for piece in pieces:
+            pieces = self._retried_async(request, deadline)
+            is_held = request.format is not None
+            async with aclosing(self._opening.amarked(pieces, is_held)) as marked:
+                async for piece in marked:
                     yield piece
         except ModelNotFound as error:
             raise await asyncio.to_thread(self._explained, error) from error.__cause__

@@ -102,11 +102,12 @@ class Ollama(Remote):
     def _measured_context(self) -> int | None:
         try:
             with self._client(ASK_SECONDS) as client:
-                limit = context_length(client.show(self.name))
+                shown = client.show(self.name)
         except Exception:  # of many kinds, and none of them matters here
             return None
+        self._opening.take_template(shown.template)
         wanted = self.num_ctx or NUM_CTX
-        return min(limit or wanted, wanted)
+        return min(context_length(shown) or wanted, wanted)
 
     def digest(self) -> str:
         """Return the hash of the model's weights; "" where the server has none. Raises ModelError.
@@ -121,6 +122,7 @@ class Ollama(Remote):
     def _size(self) -> float | None:
         with self._errors(Deadline(None)), self._client(ASK_SECONDS) as client:
             shown = client.show(self.name)
+        self._opening.take_template(shown.template)
         details = shown.details
         return billions_shown(shown.modelinfo or {}, details.parameter_size if details else None)
 

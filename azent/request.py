@@ -227,7 +227,8 @@ def _turn_messages(turn: Log, terms: Terms) -> list[ChatMessage]:
 
 def _asked(before: Log, terms: Terms, reply: Reply) -> str:
     """Return the instruction that a reply followed, without the schema of a typed answer."""
-    return _instruction(before, replace(terms, typed=None), reply.move)
+    move = "decide" if _is_in_place_of_calls(reply, terms) else reply.move
+    return _instruction(before, replace(terms, typed=None), move)
 
 
 def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list[ChatMessage]:
@@ -258,9 +259,22 @@ def _is_withheld(call: Call, results: Mapping[str, Result]) -> bool:
 
 
 def _as_answer(text: str, reply: Reply, terms: Terms) -> str:
-    """Return an answer as its request asked for it: as JSON where it came in place of calls."""
-    in_place_of_calls = reply.move == "decide" and terms.prompts.answers != "apart"
-    return json.dumps({"answer": text}, ensure_ascii=False) if in_place_of_calls and text else text
+    """Return an answer as its request asked for it: as JSON if it came in place of calls."""
+    if text and _is_in_place_of_calls(reply, terms):
+        return json.dumps({"answer": text}, ensure_ascii=False)
+    return text
+
+
+def _is_in_place_of_calls(reply: Reply, terms: Terms) -> bool:
+    """Return whether an answer is shown as one that the model gave in place of calls.
+
+    Conversations that clients bring do not say how their answers were asked for. Where any decision
+    may give the answer, they were most likely given so.
+    """
+    rule = terms.prompts.answers
+    free = terms.typed is None and terms.output is None and not terms.options
+    likely = reply.move == "answer" and rule == "always" and free and bool(terms.specs)
+    return likely or (reply.move == "decide" and rule != "apart")
 
 
 def _wire(calls: Iterable[Call]) -> str:

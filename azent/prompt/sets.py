@@ -223,8 +223,8 @@ def _check_decide(given: Mapping[str, Any], texts: Mapping[str, Text], folder: P
     """Raise PromptError where `decide` names a request without a text, or the turn has none."""
     line = line_of("decide", read_text(folder / "set.toml").body)
     if given.get("decide") and given.get("turn") == "single":
-        said = 'nothing can be asked before the calls where turn is "single"'
-        raise PromptError(f"{folder / 'set.toml'}:{line}: {said}")
+        message = 'nothing can be asked before the calls where turn is "single"'
+        raise PromptError(f"{folder / 'set.toml'}:{line}: {message}")
     for name in given.get("decide", ()):
         if name not in texts:
             raise PromptError(f"{folder / name}.txt is missing", "It says what is asked.")

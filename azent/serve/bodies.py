@@ -27,7 +27,23 @@ BUSY_SECONDS = 5  # after which a client is told to come back, where bodies fill
 
 # Fields that servers in Go read in any case: `"MODEL"` beside `"model"` would choose another one.
 FIELDS = {"name", "keep_alive", *ChatCompletion.model_fields, *Chat.model_fields}
-OTHER_MODELS = {"models", "draft_model", "fallbacks"}  # by which some servers choose models too
+OTHER_MODELS = {  # by which some servers choose another model, an adapter of one, or a server
+    "models",
+    "draft_model",
+    "fallbacks",
+    "context_window_fallbacks",
+    "content_policy_fallbacks",
+    "model_list",
+    "lora",
+    "lora_path",
+    "adapter_id",
+    "api_base",
+    "base_url",
+}
+# Fields that are options too, in Ollama's protocol; as an option, any other would take the place of
+# the field of that name where a server has all of them in one object.
+BOTH = {"temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty"}
+NO_OPTIONS = FIELDS - BOTH - {"max_tokens", "max_completion_tokens"}
 # A string is one token, whether it ends or not. `*+` never goes back, which keeps this linear.
 TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{]|[\]}]|,', re.DOTALL)
 
@@ -81,7 +97,7 @@ class BodyLimits:
     def _check(self, taken: int) -> None:
         if taken > self.most:
             raise _too_large(self.most)
-        if self.held > self.most_together:
+        if self.held > self.most_together and taken > SMALL_BYTES:
             message = f"the requests under way hold {self.most_together:,} bytes"
             hint = "Come back later."
             raise RequestRefused(message, hint, status=503, retry_after=BUSY_SECONDS)
@@ -131,8 +147,17 @@ def _check_keys(body: Body) -> None:
     for key in body:
         if key not in FIELDS and key.casefold() in FIELDS:
             raise RequestRefused(f"{key!r} must be written {key.casefold()!r}")
-        if key.casefold() in OTHER_MODELS:
-            raise RequestRefused(f"{key!r} cannot be passed on: `model` alone chooses a model")
+        _check_chooses_no_model(key)
+    options = body.get("options")
+    for key in options if isinstance(options, dict) else ():
+        if key.casefold() in NO_OPTIONS:
+            raise RequestRefused(f"{key!r} is no option")
+        _check_chooses_no_model(key)
+
+
+def _check_chooses_no_model(key: str) -> None:
+    if key.casefold() in OTHER_MODELS:
+        raise RequestRefused(f"{key!r} cannot be passed on: `model` alone chooses a model")
 
 
 def _no_constant(name: str) -> None:

@@ -23,7 +23,7 @@ from azent.serve.catalogue import Catalogue
 from azent.serve.options import Options
 from azent.serve.protocol import Body, Heading, Json, Protocol, needs_azent, new_id
 from azent.serve.slots import Slots
-from azent.serve.translate import Wanted, turn_of_request
+from azent.serve.translate import Wanted, check_messages, turn_of_request
 from azent.serve.upstream import Answered, deadline_in
 from azent.serve.watched import Stream
 
@@ -86,6 +86,7 @@ class Chat:
     async def _answer(self) -> ASGIApp:
         """azent's own reply; one that is not streamed is awaited here."""
         protocol = self.asked.protocol
+        check_messages(self.asked.body)
         wanted = await self.desk.in_thread(partial(protocol.wanted, self.asked.body))
         heading = Heading(new_id("chatcmpl-"), wanted.model, time.time())
         pieces = self._pieces(wanted, self.model)

@@ -81,11 +81,24 @@ class Upstream:
             raise ModelTimeout(message) from error
         except httpx.TransportError as error:
             raise ReplyBroken(f"the model's server broke off: {error}") from error
-        if response.status_code in LOGIN_STATUSES:
+        try:
+            self._check_status(response.status_code)
+        except ModelError:
             await response.aclose()
-            message = f"the model's server at {self.address} refused azent"
-            raise ModelError(f"{message} ({response.status_code})", LOGIN_HINT)
+            raise
         return Answered(response, self.address, deadline)
+
+    def _check_status(self, status: int) -> None:
+        """Raise ModelError for a status that is not meant for the client, or means nothing to it.
+
+        A client that followed a redirect would leave azent, with its conversation.
+        """
+        if status in LOGIN_STATUSES:
+            message = f"the model's server at {self.address} refused azent ({status})"
+            raise ModelError(message, LOGIN_HINT)
+        if not (200 <= status < 300 or 400 <= status < 600):
+            message = f"the model's server at {self.address} answered {status}"
+            raise ModelError(message, "It has to answer at the address that azent was given.")
 
     async def close(self) -> None:
         await self.client.aclose()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import NoEventLoopError, from_thread
 
@@ -28,8 +28,10 @@ from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.schema.foreign import foreign_parameters
 from azent.schema.inline import inlined, without_references
-from azent.serve.options import Options
 from azent.tools import RESERVED
+
+if TYPE_CHECKING:
+    from azent.serve.guard import Options
 
 MOST_ROUNDS = 1_000_000  # how often functions are called is for the client to say
 LONGEST_NAME = 256

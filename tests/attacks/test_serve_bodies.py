@@ -18,7 +18,7 @@ from azent import open_model
 from azent.errors import ModelError, RequestRefused
 from azent.messages import Request
 from azent.serve import Options
-from azent.serve.bodies import DEEPEST, MOST_VALUES, body_of
+from azent.serve.guard import DEEPEST, MOST_VALUES, body_of
 from azent.serve.translate import DEEPEST_SCHEMA, MOST_MESSAGES, MOST_SCHEMA_PARTS, specs_of
 from tests.asking import NONE, PATHS, USER, WEATHER, said_of
 from tests.scripted_ollama import ScriptedOllama

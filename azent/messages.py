@@ -82,6 +82,8 @@ class Usage:
 
     `load_seconds`, `prompt_seconds` and `reply_seconds` are the server's own account of it.
     `estimated_tokens` is what azent took the prompt for, where it fits prompts into a context.
+    `cached_tokens` are those of the prompt that the server says it had read before; Ollama counts
+    them as read, but they cost it no `prompt_seconds`.
     """
 
     prompt_tokens: int = 0
@@ -92,6 +94,7 @@ class Usage:
     prompt_seconds: float = 0.0
     reply_seconds: float = 0.0
     estimated_tokens: int = 0
+    cached_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
@@ -210,11 +213,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply. `calls` are those that the server itself read out of the text."""
+    """A piece of a reply. `calls` are those that the server itself read out of the text.
+
+    `in_reasoning` says of the first text that it is expected to begin within reasoning, whose
+    opening tag stood in the prompt: what comes before the closing tag is then no answer.
+    """
 
     text: str = ""
     thinking: str = ""
     calls: tuple[Call, ...] = ()
+    in_reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which prompt set a model is asked with."""
+"""Chooses the prompt set that a model is asked with."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from azent.prompt import PromptSet
 
 
 def prompts_for(model: Model, wanted: str | Path | PromptSet | None = None) -> PromptSet:
-    """The prompt set that was named, else the one that suits the model's name or size.
+    """Return the prompt set that was named, else the one for the model's name or size.
 
-    The model may ask its server for the size, once. Where the size is not known and no set fits
+    The model may ask its server for the size, once. Where the size is not known and no set matches
     the name, the set is `default`. Raises PromptError.
     """
     billions = parameters_of(model) if wanted is None else None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from azent.log import folded, question_of, replies_of, turn_of, turns, without_last_reply
+from azent.log import WITHHELD, folded, question_of, replies_of, turn_of, turns, without_last_calls
 from azent.markers import escape_markers
 from azent.messages import (
     Call,
@@ -29,7 +29,7 @@ from azent.messages import (
 )
 from azent.prompt import PromptSet, Text, blanks_of, examples, fill
 from azent.schema import render
-from azent.selection import gate_messages, is_first, listed, scope_of
+from azent.selection import gate_messages, is_first, listed, retrieved, scope_of
 from azent.shrunk import results_cut, shortened, summary_of, turns_left_out
 from azent.typed import Typed
 
@@ -82,30 +82,36 @@ def choice_now(turn: Log, terms: Terms) -> str:
 
 
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
-    """The request for a move: system text and tools, the conversation, what to do now."""
+    """Return the request for a move: system text and tools, the conversation, what to do now.
+
+    What a model was asked to do stays before each of its replies, so that a request begins with all
+    of the one before it, and the server reads only what is new.
+    """
     if move == "gate":
         return gate_messages(log, terms.specs, terms.prompts)
-    if move == "more":  # the same request again, to the byte: only what it is held to differs
-        return messages_for(without_last_reply(log), terms, "decide")
-    terms = _scoped(log, terms, move)
+    if move == "more":  # the same request again, to the byte: only its schema differs
+        return messages_for(without_last_calls(log), terms, "decide")
+    terms = replace(terms, specs=_shown(log, terms, move))
     chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
-    shown = turns(_cut(log))[turns_left_out(log) :]
-    for turn in shown[:-1]:
-        chat += _turn_messages(turn, terms.prompts)
-    for turn in shown[-1:]:
-        chat += _turn_messages(_put(turn, terms, move), terms.prompts)
+    *earlier, last = turns(_cut(log))[turns_left_out(log) :] or [()]
+    for turn in earlier:
+        chat += _turn_messages(turn, _with_short_questions(terms))
+    chat += _turn_messages(last, _with_short_questions(terms) if move == "answer" else terms)
     chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
     said = (message for message in chat if message["content"] or message.get("images"))
     return tuple(_merged(said))
 
 
-def _scoped(log: Log, terms: Terms, move: Move) -> Terms:
-    """The terms of a decision that was narrowed down: only functions that are left are shown."""
-    if move == "answer":
-        return terms
+def _shown(log: Log, terms: Terms, move: Move) -> Specs:
+    """Return the functions that a request shows.
+
+    Where decoding is held to a schema, the schema alone says which of them a decision is narrowed
+    down to, so that the text of the functions stays the same from one question to the next.
+    """
     choice = choice_now(turn_of(log), terms)
-    scope = scope_of(log, terms.specs, terms.prompts, choice, terms.system)
-    return replace(terms, specs=scope.specs)
+    if terms.prompts.held or move == "answer":
+        return retrieved(terms.specs, turn_of(log), terms.prompts.selection, choice)
+    return scope_of(log, terms.specs, terms.prompts, choice, terms.system).specs
 
 
 def summary_messages(log: Log, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:
@@ -145,13 +151,20 @@ def _earlier(log: Log, terms: Terms) -> str:
     return fill(terms.prompts.texts["earlier"], {"summary": summary_of(log)})
 
 
-def _put(turn: Log, terms: Terms, move: Move) -> Log:
-    """The last turn, its question put as the set wants it put to a model that is to decide."""
-    text = terms.prompts.texts.get("question")
-    if text is None or move == "answer" or not terms.specs:
-        return turn
-    put = _filled(text, terms, question_of(turn))
-    return tuple(replace(m, text=put) if isinstance(m, Question) else m for m in turn)
+def _with_short_questions(terms: Terms) -> Terms:
+    """Return the terms without the set's text for questions, if that shows all functions."""
+    texts = terms.prompts.texts
+    if not {"functions", "examples"} & set(blanks_of(texts.get("question", Text("", "")))):
+        return terms
+    rest = {name: text for name, text in texts.items() if name != "question"}
+    return replace(terms, prompts=replace(terms.prompts, texts=rest))
+
+
+def _put(text: str, terms: Terms) -> str:
+    """Return a question as the set wants it put."""
+    if "question" not in terms.prompts.texts or not terms.specs:
+        return text
+    return _filled(terms.prompts.texts["question"], terms, text)
 
 
 def _instruction(turn: Log, terms: Terms, move: Move) -> str:
@@ -199,31 +212,69 @@ def _examples(terms: Terms) -> str:
     return "\n".join(fill(prompts.texts["example"], blanks) for blanks in shown)
 
 
-def _turn_messages(turn: Log, prompts: PromptSet) -> list[ChatMessage]:
+def _turn_messages(turn: Log, terms: Terms) -> list[ChatMessage]:
+    """Return a turn as the model sees it: before each of its replies stands what it was asked."""
     chat: list[ChatMessage] = []
     results = {m.id: m for m in turn if isinstance(m, Result)}
-    for message in folded(turn):
-        chat += _as_chat(message, results, prompts)
+    merged = folded(turn)
+    for at, message in enumerate(merged):
+        shown = _as_chat(message, results, terms)
+        if isinstance(message, Reply) and any(each["content"] for each in shown):
+            chat.append(_chat("user", _asked(merged[:at], terms, message)))
+        chat += shown
     return chat
 
 
-def _as_chat(message: Message, results: dict[str, Result], prompts: PromptSet) -> list[ChatMessage]:
-    """What the model sees of a message; results stand after their reply, in order of its calls."""
+def _asked(before: Log, terms: Terms, reply: Reply) -> str:
+    """Return the instruction that a reply followed, without the schema of a typed answer."""
+    move = "decide" if _is_in_place_of_calls(reply, terms) else reply.move
+    return _instruction(before, replace(terms, typed=None), move)
+
+
+def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list[ChatMessage]:
+    """Return what the model sees of a message; results stand in the order of their calls."""
+    texts = terms.prompts.texts
     match message:
         case Question(text, images):
-            return [_chat("user", text, images)]
+            return [_chat("user", _put(text, terms), images)]
         case Reply(calls=calls) if calls:
-            told = "\n".join(_told(call, results) for call in calls)
+            calls = tuple(call for call in calls if not _is_withheld(call, results))
+            if not calls:
+                return []
+            outcomes = "\n".join(_outcome(call, calls, results) for call in calls)
             return [
                 _chat("assistant", _wire(calls)),
-                _chat("user", fill(prompts.texts["results"], {"results": told})),
+                _chat("user", fill(texts["results"], {"results": outcomes})),
             ]
         case Reply(text=text, problem=None):
-            return [_chat("assistant", text.strip())]
+            return [_chat("assistant", _as_answer(text.strip(), message, terms))]
         case Correction(problem):
-            blanks = {"problem": problem.message}
-            return [_chat("user", fill(prompts.texts["correction"], blanks))]
+            return [_chat("user", fill(texts["correction"], {"problem": problem.message}))]
     return []
+
+
+def _is_withheld(call: Call, results: Mapping[str, Result]) -> bool:
+    result = results.get(call.id)
+    return result is not None and not result.ok and result.text == WITHHELD
+
+
+def _as_answer(text: str, reply: Reply, terms: Terms) -> str:
+    """Return an answer as its request asked for it: as JSON if it came in place of calls."""
+    if text and _is_in_place_of_calls(reply, terms):
+        return json.dumps({"answer": text}, ensure_ascii=False)
+    return text
+
+
+def _is_in_place_of_calls(reply: Reply, terms: Terms) -> bool:
+    """Return whether an answer is shown as one that the model gave in place of calls.
+
+    Conversations that clients bring do not say how their answers were asked for. Where any decision
+    may give the answer, they were most likely given so.
+    """
+    rule = terms.prompts.answers
+    free = terms.typed is None and terms.output is None and not terms.options
+    likely = reply.move == "answer" and rule == "always" and free and bool(terms.specs)
+    return likely or (reply.move == "decide" and rule != "apart")
 
 
 def _wire(calls: Iterable[Call]) -> str:
@@ -232,8 +283,11 @@ def _wire(calls: Iterable[Call]) -> str:
     return json.dumps({"tools": listed}, ensure_ascii=False)
 
 
-def _told(call: Call, results: dict[str, Result]) -> str:
-    """A call and what came of it, as one line of JSON, with nothing in it that acts as a marker."""
+def _outcome(call: Call, calls: Sequence[Call], results: dict[str, Result]) -> str:
+    """Return what came of a call as one line of JSON, with nothing in it that acts as a marker.
+
+    Its input is repeated only if the reply has another call of the same function.
+    """
     result = results.get(call.id)
     if result is None:
         outcome: dict[str, Any] = {"error": "not finished"}
@@ -241,8 +295,9 @@ def _told(call: Call, results: dict[str, Result]) -> str:
         outcome = {"result": _value(result.text)}
     else:
         outcome = {"error": result.text}
-    told = {"tool": call.tool, "tool_input": call.tool_input, **outcome}
-    return escape_markers(json.dumps(told, ensure_ascii=False))
+    twins = sum(other.tool == call.tool for other in calls) > 1
+    which = {"tool": call.tool, **({"tool_input": call.tool_input} if twins else {})}
+    return escape_markers(json.dumps({**which, **outcome}, ensure_ascii=False))
 
 
 def _value(text: str) -> Any:

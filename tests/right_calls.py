@@ -59,7 +59,7 @@ class RightModel:
     def _written(self, schema: dict[str, Any] | None) -> str:
         if schema is None:
             return json.dumps({"tools": self.calls})
-        tools = schema["properties"]["tools"]
+        tools = schema.get("anyOf", [schema])[0]["properties"]["tools"]
         allowed = [call for call in self.calls if self._is_allowed(call, tools.get("items", False))]
         least, most = tools.get("minItems", 0), tools.get("maxItems", len(allowed))
         written = allowed[: max(least, 1)] if self.hasty else allowed[:most]

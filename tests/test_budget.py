@@ -30,9 +30,8 @@ from azent.messages import (
     Usage,
 )
 from azent.models import context_of
-from azent.models.cached import Cached, Recorded
-from azent.models.fallback import Fallback
-from azent.models.observed import Observed
+from azent.models.fallback import Fallback, Observed
+from azent.models.recorded import Cached, Recorded
 from azent.request import Terms, messages_for
 from azent.shrunk import shortened, turns_left_out
 from azent.step import Ask, next_step
@@ -130,12 +129,12 @@ def test_old_turns_go_at_once_to_half_and_the_rest_stays() -> None:
 
 def test_old_results_go_before_turns_and_the_newest_stay_whole() -> None:
     log = (*chat("hello"), *read_pages(8, "lorem ipsum " * 90))
-    note = shrink(log, terms(2400, page), "decide")
+    note = shrink(log, terms(2800, page), "decide")
     assert note is not None
     assert turns_left_out((*log, note)) == 0
     assert note.ids[0] == "1"
     assert "8" not in note.ids
-    sent = text_of(messages_for((*log, note), terms(2400, page), "decide"))
+    sent = text_of(messages_for((*log, note), terms(2800, page), "decide"))
     assert "hello" in sent
     assert "characters omitted" in sent
     assert f"page 8: {'lorem ipsum ' * 90}" in sent

@@ -93,8 +93,8 @@ def test_the_trace_has_replies_and_costs() -> None:
     [
         ("Who wrote Hamlet?", ["Shakespeare."], "no function is near the question in meaning"),
         ("Wer schrieb den Faust?", ["Goethe."], "no function is near the question in meaning"),
-        ("Add 2 and 3", [ADD, NONE, "5"], "a function is near the question in meaning (add"),
-        ("Addiere 2 und 3", [ADD, NONE, "5"], "a function is near the question in meaning (add"),
+        ("Add 2 and 3", [ADD, "5"], "a function is near the question in meaning (add"),
+        ("Addiere 2 und 3", [ADD, "5"], "a function is near the question in meaning (add"),
     ],
 )
 def test_the_trace_says_once_what_meaning_decided(

@@ -131,7 +131,7 @@ def test_a_question_can_be_put_in_a_text_of_its_own(tmp_path: Path) -> None:
     decide = messages_for(log, terms, "decide")
     assert [m["content"] for m in decide] == [
         "Be kind.",
-        "before",
+        "before\n\nAnswer now.",
         "yes",
         "Tools:\nf()\nUser: what is $functions?",
     ]

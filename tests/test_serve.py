@@ -119,7 +119,8 @@ class TestOpenAI:
         assert called(message) == [("get_weather", {"city": "Paris"})]
         schema = model.heard[0].format
         assert schema is not None
-        assert schema["properties"]["tools"]["maxItems"] == 1
+        calls, _ = schema["anyOf"]
+        assert calls["properties"]["tools"]["maxItems"] == 1
 
 
 @pytest.mark.parametrize(

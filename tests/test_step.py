@@ -120,8 +120,7 @@ def test_the_same_log_gives_the_same_request() -> None:
 def test_a_request_begins_as_the_one_before_it() -> None:
     first = asked(START).messages
     second = asked(round_of(START, decision(call()))).messages
-    assert first[0] == second[0]
-    assert second[1]["content"] == "What is 2 + 3?"
+    assert first == second[: len(first)]
     assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
     assert json.loads(second[2]["content"]) == {
         "tools": [{"tool": "add", "tool_input": {"a": 2, "b": 3}}]
@@ -288,14 +287,17 @@ def test_results_that_are_json_stand_as_they_are(text: str, shown: Any) -> None:
 def calls_schema(log: Log, rules: Terms) -> dict[str, Any]:
     schema = asked(log, rules).format
     assert schema is not None
-    return dict(schema["properties"]["tools"])
+    calls = schema["anyOf"][0] if "anyOf" in schema else schema
+    return dict(calls["properties"]["tools"])
 
 
-@pytest.mark.parametrize(("choice", "least"), [("auto", None), ("required", 1), ("add", 1)])
-def test_a_choice_holds_from_where_it_was_asked_for(choice: str, least: int | None) -> None:
+@pytest.mark.parametrize("choice", ["auto", "required", "add"])
+def test_a_choice_holds_from_where_it_was_asked_for(choice: str) -> None:
     log = round_of(START, decision(call()))
-    assert "minItems" not in calls_schema(log, terms(choice=choice))
-    assert calls_schema(log, terms(choice=choice, past=1)).get("minItems") == least
+    assert "anyOf" in (asked(log, terms(choice=choice)).format or {})
+    held = asked(log, terms(choice=choice, past=1)).format or {}
+    assert ("anyOf" in held) == (choice == "auto")
+    assert calls_schema(log, terms(choice=choice, past=1))["minItems"] == 1
 
 
 def test_no_choice_means_an_answer_after_calls_too() -> None:

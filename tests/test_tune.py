@@ -36,8 +36,8 @@ from azent.lab import (
 from azent.lab.tuned_set import patterns
 from azent.lab.tuning import asked_once
 from azent.messages import Delta, End, Request, Usage
-from azent.models.cached import Cached
 from azent.models.ollama import Ollama
+from azent.models.recorded import Cached
 from azent.prompt import PromptSet, read
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.test_prompt import write_set

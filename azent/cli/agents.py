@@ -197,7 +197,7 @@ def warn_of_broken_sets(models: Iterable[tuple[str, float | None]]) -> None:
 
 def model_from(given: Mapping[str, Any], *, quiet: bool) -> Model:
     """Open the model of the settings, else one that is available; its replies may be cached."""
-    from azent.models.cached import Cached
+    from azent.models.recorded import Cached
 
     file = given["replay"] or given["reply_cache"]
     if given["replay"] and not given["model"]:
@@ -209,7 +209,7 @@ def model_from(given: Mapping[str, Any], *, quiet: bool) -> Model:
 
 
 def _uncached_model(given: Mapping[str, Any], quiet: bool) -> Model:
-    from azent.models.choose import choose
+    from azent.models.catalogue import choose
 
     address = given["model"]
     if not address and (given["profiles"] or given["profile"]):
@@ -230,13 +230,10 @@ def model_at(address: str, given: Mapping[str, Any]) -> Model:
 
 def unfetched_model_at(address: str, given: Mapping[str, Any]) -> Model:
     """Open the model at an address; nothing is fetched."""
-    from azent.models import open_model
+    from azent.models.model import open_model, settings_of
 
-    if address.startswith("gguf:"):
-        return open_model(address, num_ctx=given["num_ctx"])
-    is_openai = address.startswith("openai:")
-    wanted = ("num_ctx", "api_key") if is_openai else ("host", "num_ctx", "keep_alive")
-    return open_model(address, **{name: given[name] for name in wanted})
+    offered = {name: given[name] for name in ("host", "num_ctx", "keep_alive", "api_key")}
+    return open_model(address, **settings_of(address, offered))
 
 
 def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:
@@ -244,9 +241,9 @@ def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:
 
     Raises AzentError where an encoder that is set does not work.
     """
-    from azent.models.cached import Cached
-    from azent.models.choose_encoder import find_encoder
+    from azent.models.encoders import find_encoder
     from azent.models.ollama import Ollama
+    from azent.models.recorded import Cached
 
     asked = model.model if isinstance(model, Cached) and not model.strict else model
     on_ollama = isinstance(asked, Ollama) or (given["encoder"] or "").startswith("ollama:")
@@ -267,7 +264,7 @@ def _model_of_profiles(given: Mapping[str, Any], quiet: bool) -> Model:
 
 def fetch_model(name: str) -> Path:
     """Return the file of a model, fetched with a progress bar where azent knows it by name."""
-    from azent.models.fetch import MODELS, model_file, path_of
+    from azent.models.weights import MODELS, model_file, path_of
 
     if name not in MODELS:
         return Path(name)

@@ -99,7 +99,9 @@ def _agents(
 
 
 def _names_server(model: str | None) -> bool:
-    return model is not None and model.startswith(("openai:", "gguf:"))
+    from azent.models.model import settings_of
+
+    return model is not None and not settings_of(model, {"host": None})
 
 
 def _at(values: Mapping[str, Value], model: str | None, host: str | None) -> dict[str, Value]:

@@ -35,7 +35,7 @@ from azent.messages import (
     Usage,
     Warning,
 )
-from azent.models.observed import Observed
+from azent.models.fallback import Observed
 from azent.wording import counted
 
 if TYPE_CHECKING:

@@ -131,8 +131,7 @@ def _server(host: str | None) -> Finding:
 
 def _models(host: str | None) -> Iterator[Finding]:
     from azent import prompt
-    from azent.models.catalogue import installed
-    from azent.models.choose import PREFERRED
+    from azent.models.catalogue import PREFERRED, installed
 
     models = installed(host)
     if not models:
@@ -151,7 +150,7 @@ def _models(host: str | None) -> Iterator[Finding]:
 
 def _encoder(given: Mapping[str, Any]) -> Finding:
     """Look for what compares questions with functions by their meaning."""
-    from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
+    from azent.models.encoders import NONE, find_encoder, how_to_get_one
 
     try:
         encoder = find_encoder(given["encoder"], given["host"] or "")
@@ -205,8 +204,8 @@ def _call(given: Mapping[str, Any]) -> Finding:
 
 def _would_fetch(given: Mapping[str, Any]) -> str | None:
     """Return the address of the embedded model that would be fetched first, if there is one."""
-    from azent.models.choose import choose
-    from azent.models.fetch import MODELS, path_of
+    from azent.models.catalogue import choose
+    from azent.models.weights import MODELS, path_of
 
     if given["profiles"] or given["profile"]:
         return None

@@ -38,7 +38,7 @@ def pull_model(
     """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
     if name.startswith("gguf:"):
         options.reject_unused({"host": host}, "an Ollama server to ask", "name a model of Ollama's")
-        from azent.models.fetch import known
+        from azent.models.weights import known
 
         console.print_text(str(agents.fetch_model(known(name.removeprefix("gguf:")))))
         return
@@ -54,7 +54,7 @@ def pull_model(
 def _encoder_line(host: str | None) -> str:
     """Say which encoder is in use, or how to get one."""
     from azent.config import resolved
-    from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
+    from azent.models.encoders import NONE, find_encoder, how_to_get_one
 
     setting = resolved()["encoder"].value
     try:
@@ -95,7 +95,7 @@ def _embedded() -> list[dict[str, Any]]:
     """List the models that azent can run by itself, fetched or not."""
     from azent import prompt
     from azent.models.embedded import NUM_CTX
-    from azent.models.fetch import MODELS, path_of
+    from azent.models.weights import MODELS, path_of
 
     return [
         {

@@ -58,6 +58,7 @@ def _by_meaning(prompts: PromptSet) -> bool:
 
 
 SPACE = (  # the settings that are likely to matter come first
+    Setting("answers", ("apart", "after results", "always"), lambda each: each.turn != "single"),
     Setting("decide", ((), ("gate",), ("choose",), ("list",)), lambda each: each.turn != "single"),
     Setting(
         "examples", ((), ("two", "none"), ("one", "two", "none"), ("one", "two", "none", "near"))

@@ -19,8 +19,8 @@ from azent.errors import PromptError, UsageError
 from azent.lab.report import Row, as_json
 from azent.lab.tuning import Tuned
 from azent.prompt import PromptSet, files_of, read
+from azent.prompt.files import SETTINGS_FILE
 from azent.prompt.sets import BLANKS
-from azent.prompt.written import SETTINGS_FILE
 from azent.wording import counted, reason_of
 
 EVIDENCE = "evidence.json"

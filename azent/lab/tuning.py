@@ -35,8 +35,8 @@ from azent.lab.search import (
 from azent.lab.sources import cases_from
 from azent.lab.space import Candidate, first_field, neighbours
 from azent.models import Model, open_model, parameters_of
-from azent.models.cached import Cached
 from azent.models.ollama import Ollama
+from azent.models.recorded import Cached
 from azent.prompt import PromptSet
 from azent.wording import counted
 

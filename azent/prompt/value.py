@@ -20,16 +20,16 @@ NO_SETTINGS = {"name", "texts", "folder", "bank"}  # the fields of a set that no
 class SelectionRules:
     """What is decided before the model is asked for calls; the table `[selection]`.
 
-    `shown`: so many functions are shown at most, those nearest to the question in meaning; 0 for
-    all. `within`: a first decision is shown those alone whose score is at most so much below the
-    best one; 0 for all. `relevance`: meaning decides whether any function is called. No call is
-    made where the best score of a function is below `none_below`, and one at least where it is
-    `call_above` or more (`azent.selection` has the scale: 0 is as near as the nearest of a bank of
-    other functions are). Between the two the set's gate is asked, or the model decides. All three
-    need an encoder; without one, all functions are shown and the model decides.
+    `shown`: at most so many functions are shown, those nearest to the question in meaning; 0 for
+    all. `within`: at the first decision only those are shown whose score is at most so much below
+    the best score; 0 for all. `relevance`: meaning decides whether a function is called. No call is
+    made where the best score is below `none_below`, and at least one where it is `call_above` or
+    more (`azent.selection` has the scale: 0 is the score of the nearest function of a bank of
+    unrelated ones). In between the set's gate is asked, or the model decides. All three need an
+    encoder; without one, all functions are shown and the model decides.
 
-    `more`: where values of the question (numbers, names, quotations) stand in no call, the model is
-    asked for further calls. Small models write one call and stop.
+    `more`: where values of the question (numbers, names, quotations) are in no call, the model is
+    asked for further calls, because small models write one call and stop.
     """
 
     shown: int = 0
@@ -45,7 +45,7 @@ NO_RULES = SelectionRules()
 
 @dataclass(frozen=True, slots=True)
 class GateExample:
-    """What a model is shown before the gate is asked: functions, a request, and "yes" or "no"."""
+    """An example for the gate: functions, a request, and the answer "yes" or "no"."""
 
     functions: str
     question: str
@@ -56,17 +56,25 @@ class GateExample:
 class PromptSet:
     """The texts and settings by which a model is asked.
 
-    `turn` is "decide-answer" (calls are asked for first, then plain words) or "single" (both in one
-    reply). `decide` is what is asked before the calls are, in requests of their own: "gate",
-    whether any function is meant at all, after the examples in `gate`; "choose", a yes or no for
-    each function; "list", the separate things asked for. `held` holds decisions to a JSON schema by
-    the server. `functions` is how tools are shown. `thought` asks for a thought before the calls.
-    `examples` are the kinds of examples that are made of the user's own tools: "one" call, "two",
-    "none", "near" (a near miss). `selection` is what is decided before the model is asked. `bank`
-    are functions that have nothing to do with the program at hand, a line each, with which the
-    offered ones are compared. `models` are patterns of the names of models that the set suits.
-    `sizes` are two numbers of billions of parameters: the set suits models that have at least the
-    first and less than the second. `folder` is where it was read.
+    - `turn`: "decide-answer" (calls are asked for first, then plain words) or "single" (both in
+      one reply).
+    - `decide`: what is asked before the calls are, in requests of their own. "gate": is any
+      function meant at all, after the examples in `gate`; "choose": yes or no for each function;
+      "list": the separate things asked for.
+    - `answers`: where the answer is given: in a request of its own ("apart"), or in place of calls,
+      as {"answer": "..."}, in a decision after results ("after results") or in any ("always").
+    - `held`: the server holds decisions to a JSON Schema.
+    - `functions`: how tools are shown.
+    - `thought`: a thought is asked for before the calls.
+    - `examples`: which kinds of examples are made of the user's own tools: "one" call, "two",
+      "none", "near" (a near miss); `language` is the one they are written in.
+    - `models`: patterns of the names of models that the set suits.
+    - `sizes`: the set suits models with at least the first and less than the second number of
+      billions of parameters.
+    - `selection`: what is decided before the model is asked.
+    - `bank`: functions that have nothing to do with the program at hand, a line each, with which
+      those that are offered are compared.
+    - `folder`: where the set was read.
     """
 
     name: str
@@ -82,6 +90,7 @@ class PromptSet:
     models: tuple[str, ...] = ()
     sizes: tuple[float, ...] = ()
     selection: SelectionRules = NO_RULES
+    answers: Literal["apart", "after results", "always"] = "apart"
     gate: tuple[GateExample, ...] = ()
     bank: tuple[str, ...] = ()
     folder: Path | None = field(default=None, compare=False)

@@ -18,6 +18,11 @@ _KEPT = ("type", "enum", "required", "minItems", "maxItems", "minimum", "maximum
 _FORMATS = ("date", "time", "date-time", "uuid")
 _MOST_ITEMS = 32  # a grammar spells repetitions out
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+_ANSWER: dict[str, Any] = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}},
+    "required": ["answer"],
+}
 
 
 def reply_schema(
@@ -27,17 +32,21 @@ def reply_schema(
     thought: bool = False,
     least: int = 0,
     most: int | None = None,
+    answers: bool = False,
 ) -> dict[str, Any]:
-    """The schema of {"tools": [{"tool": name, "tool_input": {...}}]} for these tools.
+    """Return the schema of {"tools": [{"tool": name, "tool_input": {...}}]} for these tools.
 
-    `choice`: "none" allows only an empty list, "auto" any, "required" one call or more, and a
-    tool's name that tool only. With `thought` a string of that name comes first. `least` and `most`
-    are how many calls there may be.
+    - `choice`: "none" allows only an empty list, "auto" any, "required" one call or more, and a
+      tool's name that tool only.
+    - `thought`: a string of that name comes first.
+    - `least`, `most`: how many calls there may be.
+    - `answers`: the reply may be {"answer": "..."} in place of calls.
     """
     properties = {"thought": {"type": "string"}} if thought else {}
-    least = least if choice == "auto" else max(1, least)
+    least = max(least, int(answers or choice != "auto"))
     properties["tools"] = _list(specs, choice, least, most)
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    calls = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"anyOf": [calls, _ANSWER]} if answers else calls
 
 
 def value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,22 +12,24 @@ Nothing here knows a language: meaning comes from vectors, and values are compar
 
 from __future__ import annotations
 
-from azent.selection.coverage import adds_to, may_ask_for_several, uncovered
+from azent.selection.coverage import adds_to, invented, may_ask_for_several, uncovered
+from azent.selection.further import is_first, nothing_more_is_due, ranking_of
 from azent.selection.gate import REPLY_TOKENS, gate_messages
 from azent.selection.numbers import is_mostly_numbers
 from azent.selection.relevance import Vector, description_of, queries_of, ranking
 from azent.selection.scope import (
+    DECLINED,
     Scope,
     decides_by_meaning,
-    is_first,
     listed,
     narrowing_due,
     narrows,
-    ranking_of,
+    retrieved,
     scope_of,
 )
 
 __all__ = [
+    "DECLINED",
     "REPLY_TOKENS",
     "Scope",
     "Vector",
@@ -35,15 +37,18 @@ __all__ = [
     "decides_by_meaning",
     "description_of",
     "gate_messages",
+    "invented",
     "is_first",
     "is_mostly_numbers",
     "listed",
     "may_ask_for_several",
     "narrowing_due",
     "narrows",
+    "nothing_more_is_due",
     "queries_of",
     "ranking",
     "ranking_of",
+    "retrieved",
     "scope_of",
     "uncovered",
 ]

@@ -11,8 +11,8 @@ from azent.log import turn_of
 from azent.messages import ChatMessage, Log, Specs
 from azent.prompt import PromptSet, fill
 from azent.schema import render
+from azent.selection.further import ranking_of
 from azent.selection.relevance import queries_of
-from azent.selection.scope import ranking_of
 
 REPLY_TOKENS = 8  # of a reply that is one word
 MOST = 5  # functions that a gate is asked about, where their ranking is known

@@ -14,11 +14,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from azent.log import folded, question_of, replies_of, turn_of
-from azent.messages import NARROWING, Log, Move, Ranking, Reply, Result, Specs
+from azent.log import question_of, replies_of, turn_of
+from azent.messages import NARROWING, Log, Move, Ranking, Reply, Specs
 from azent.prompt import PromptSet, SelectionRules
-from azent.selection.coverage import uncovered
+from azent.selection.further import has_unused_values, is_first, ranking_of
 from azent.selection.numbers import is_mostly_numbers
+
+DECLINED = "the model says that no function is made for this request"
 
 Relevance: TypeAlias = Literal["", "none", "unclear", "one", "unknown"]
 
@@ -59,12 +61,6 @@ def _is_named(name: str, text: str) -> bool:
     return bool(re.search(rf"[`'\"]{plain}[`'\"]|\b{plain}\(", text))
 
 
-def ranking_of(turn: Log) -> Ranking | None:
-    """The ranking of a turn, None where none was made."""
-    rankings = [message for message in turn if isinstance(message, Ranking)]
-    return rankings[-1] if rankings else None
-
-
 def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: str = "") -> Scope:
     """What the decision that is due at the end of a log may be.
 
@@ -73,9 +69,9 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: st
     """
     turn = turn_of(log)
     rank = ranking_of(turn)
-    scope = Scope(_nearest(specs, rank, prompts.selection, choice))
+    scope = Scope(retrieved(specs, turn, prompts.selection, choice))
     if not is_first(turn):
-        is_due = choice == "auto" and prompts.selection.more and _goes_on(turn, specs)
+        is_due = choice == "auto" and prompts.selection.more and has_unused_values(turn, specs)
         return replace(scope, least=1) if is_due else scope
     scope = replace(scope, specs=_near_the_best(scope.specs, rank, prompts.selection, choice))
     if not _are_described(specs) or any(_is_named(name, system) for name in specs):
@@ -89,8 +85,12 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: st
     return replace(scope, least=number, most=number) if number else scope
 
 
-def _nearest(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: str) -> Specs:
-    """The functions that are shown: all, or the nearest in meaning where there are too many."""
+def retrieved(specs: Specs, turn: Log, rules: SelectionRules, choice: str) -> Specs:
+    """Return all functions or, where there are too many to show, those nearest in meaning.
+
+    They stay in the order in which they were given.
+    """
+    rank = ranking_of(turn)
     if rank is None or not rank.scores or not 0 < rules.shown < len(specs):
         return specs
     near = {name for name, _ in rank.scores[: rules.shown]}
@@ -140,22 +140,8 @@ def _chosen(scope: Scope, chosen: Iterable[str]) -> Scope:
     """The scope after a model said which functions are meant; a yes asks for a call."""
     names = set(chosen)
     left = {name: spec for name, spec in scope.specs.items() if name in names}
-    why = "" if left else "the model says that no function is made for this request"
+    why = "" if left else DECLINED
     return replace(scope, specs=left, least=int(bool(left)), why=why)
-
-
-def _goes_on(turn: Log, specs: Specs) -> bool:
-    """Is a further call due, since the question has values left that no call has used?
-
-    Only after calls that succeeded and used values themselves: else the model goes in circles.
-    """
-    made = [reply for reply in replies_of(folded(turn)) if reply.calls]
-    calls = [call for reply in made for call in reply.calls]
-    before = calls[: len(calls) - len(made[-1].calls)]
-    last = {call.id for call in made[-1].calls}
-    failed = any(isinstance(m, Result) and m.id in last and not m.ok for m in turn)
-    left = uncovered(question_of(turn), calls, specs)
-    return bool(left) and not failed and left != uncovered(question_of(turn), before, specs)
 
 
 def listed(turn: Log) -> tuple[str, ...]:
@@ -177,11 +163,6 @@ def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> M
     if scope.relevance in ("one", "unknown"):
         done.add("gate")
     return next((move for move in prompts.decide if move not in done), None)
-
-
-def is_first(turn: Log) -> bool:
-    """Is the next decision the first one of its turn: has nothing been called yet?"""
-    return not any(reply.calls for reply in replies_of(turn))
 
 
 def narrows(reply: Reply) -> bool:

@@ -39,8 +39,8 @@ from azent.errors import (
     SettingsError,
     UsageError,
 )
-from azent.models.choose_encoder import AUTO
 from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO
 from azent.serve.ollama import OLLAMA, Chat
 from azent.serve.openai import OPENAI, ChatCompletion
 from azent.serve.protocol import Body, Json, Protocol

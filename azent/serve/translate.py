@@ -23,7 +23,7 @@ from azent.flow import Turn
 from azent.log import replies_of, turn_of
 from azent.messages import Call, Log, Message, Question, Reply, Result, Spec, Specs
 from azent.models import Model
-from azent.models.choose_encoder import encoder_for
+from azent.models.encoders import encoder_for
 from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.schema.foreign import foreign_parameters

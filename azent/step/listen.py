@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from azent.log import turn_of
 from azent.messages import Call, Delta, End, Log, Reply
-from azent.reply import Reader
 from azent.reply.circles import CALL_CHARS, WORD_CHARS, Circles
 from azent.request import Terms
 from azent.step.hear import further_calls
@@ -50,11 +49,12 @@ class Listening:
             return
         self.raw += piece.text
         self.thoughts += piece.thinking
+        if piece.in_reasoning:
+            self.reader.begin_in_reasoning()
         certain = self.reader.feed(piece.text)
-        if isinstance(self.reader, Reader):
-            self.certain += certain or ()
-            for call in piece.calls:
-                self.reader.native(call)
+        self.certain += certain
+        for call in piece.calls:
+            self.reader.native(call)
         if certain and self._move == "more":
             _, self._has_enough = further_calls(self.certain, self._turn, self._terms)
         self._notice(piece)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from azent.log import replies_of
 from azent.messages import Log, Move
-from azent.reply import NarrowingReader, Reader, WordsReader, begins_in_reasoning
+from azent.reply import (
+    AnswerReader,
+    NarrowingReader,
+    Reader,
+    WordsReader,
+    begins_in_reasoning,
+)
 from azent.request import Terms
 from azent.selection import REPLY_TOKENS
 from azent.step.next import Ask
 
+ReplyReader: TypeAlias = Reader | AnswerReader | WordsReader | NarrowingReader
 
-def reader_for(step: Ask, terms: Terms, log: Log = ()) -> Reader | WordsReader | NarrowingReader:
+
+def reader_for(step: Ask, terms: Terms, log: Log = ()) -> ReplyReader:
     """A new reader for the reply to this request.
 
     A model that closed reasoning in its last reply without opening it will do so again.
@@ -23,7 +31,8 @@ def reader_for(step: Ask, terms: Terms, log: Log = ()) -> Reader | WordsReader |
     if step.move == "gate" or step.move == "choose" or step.move == "list":
         return NarrowingReader(step.move, terms.specs)
     held = step.format is not None
-    return Reader(terms.specs, held=held, trusted=terms.trusted, opened=opened and not held)
+    reader = Reader(terms.specs, held=held, trusted=terms.trusted, opened=opened and not held)
+    return reader if terms.prompts.answers == "apart" else AnswerReader(reader)
 
 
 def options_for(move: Move, terms: Terms) -> dict[str, Any]:

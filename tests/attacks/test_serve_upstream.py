@@ -17,7 +17,7 @@ from azent import open_model
 from azent.errors import ModelError
 from azent.messages import Request
 from azent.models import Model
-from azent.models.incoming import MOST_PART, MOST_REPLY
+from azent.models.limits import MAX_PART, MAX_REPLY
 from azent.serve import Options
 from tests.asking import NONE, PATHS, USER, WEATHER, said_of
 from tests.serving import script, serving
@@ -79,8 +79,8 @@ ENDLESS: dict[str, Answer] = {
     "a line": (200, {}, [MEGABYTE] * 200),
     "an empty line": (200, {}, [b" " * len(MEGABYTE)] * 200),
     "an event of many lines": (200, {}, [b"data: " + MEGABYTE + b"\n"] * 200),
-    "lines without an end": (200, {}, [LINE * 10] * (MOST_REPLY // 10**6 + 2)),
-    "events without an end": (200, {}, [EVENT * 10] * (MOST_REPLY // 10**6 + 2)),
+    "lines without an end": (200, {}, [LINE * 10] * (MAX_REPLY // 10**6 + 2)),
+    "events without an end": (200, {}, [EVENT * 10] * (MAX_REPLY // 10**6 + 2)),
     "a page of an error": (500, {}, [MEGABYTE] * 200),
     "an error in lines": (500, {}, [MEGABYTE + b"\n"] * 200),
     "a compressed line": (200, {"Content-Encoding": "gzip"}, [gzip.compress(MEGABYTE * 50)]),
@@ -106,11 +106,11 @@ def test_an_endless_description_is_given_up() -> None:
 
 
 def test_long_lines_within_the_limit_are_read() -> None:
-    said = {"message": {"role": "assistant", "content": "x" * (MOST_PART // 2)}, "done": True}
+    said = {"message": {"role": "assistant", "content": "x" * (MAX_PART // 2)}, "done": True}
     reply: Answer = (200, {}, [json.dumps(said).encode() + b"\n"])
     with answering(reply) as host:
         (words, _) = SPEAKERS["ollama"](host).stream(Request(({"role": "user", "content": "Hi"},)))
-    assert len(words.text) == MOST_PART // 2  # type: ignore[union-attr]  # a Delta comes first
+    assert len(words.text) == MAX_PART // 2  # type: ignore[union-attr]  # a Delta comes first
 
 
 # ---- answers that mean something else ------------------------------------------------------------

@@ -138,6 +138,7 @@ def test_an_odd_404_does_not_end_passing_on(page: bytes) -> None:
 
 STATUSES = [(401, 502), (403, 502), (407, 502), (400, 400), (413, 413), (422, 422), (429, 429)]
 STATUSES += [(500, 502), (503, 502)]
+ODD_STATUSES = [101, 103, 199, 300, 301, 302, 304, 307, 308, 399, 600, 999]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -149,6 +150,18 @@ def test_statuses_with_tools_say_whose_fault_it_is(path: str, theirs: int, ours:
     assert answer.status_code == ours
     assert said_of(answer)
     assert theirs != 429 or answer.headers["retry-after"] == "7"
+
+
+def test_no_client_is_sent_elsewhere_or_given_a_status_that_is_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    odd = [(status, {"Location": "http://elsewhere.example/"}, [b"{}"]) for status in ODD_STATUSES]
+    with answering(*odd) as host, serving({"m": SPEAKERS["ollama"](host)}) as url:
+        for status in ODD_STATUSES:
+            answer = chat(url, "/v1/chat/completions", tools=False)
+            assert answer.status_code == 502, status
+            assert "location" not in answer.headers
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -92,7 +92,7 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     if move == "more":  # the same request again, to the byte: only its schema differs
         return messages_for(without_last_calls(log), terms, "decide")
     terms = replace(terms, specs=_shown(log, terms, move))
-    chat = [_chat("system", _system(terms, move)), _chat("user", _earlier(log, terms))]
+    chat = [_chat("system", _system(log, terms, move)), _chat("user", _earlier(log, terms))]
     *earlier, last = turns(_cut(log))[turns_left_out(log) :] or [()]
     for turn in earlier:
         chat += _turn_messages(turn, _with_short_questions(terms))
@@ -132,16 +132,17 @@ def _cut(log: Log) -> Log:
     )
 
 
-def _system(terms: Terms, move: Move) -> str:
-    """What a model is told first: the system text, azent's own, the tools.
+def _system(log: Log, terms: Terms, move: Move) -> str:
+    """Return what a model is told first: the system text, azent's own, the tools.
 
-    A set may have another text for answers: the smallest models, once told to reply in JSON, do so
-    whatever else they are asked for.
+    A set may have another text for answers without calls: small models that were told to reply in
+    JSON do so whatever else they are asked for. After calls the text stays the same, so that the
+    server need not read it anew.
     """
     if not terms.specs:
         return terms.system
-    name = "answering" if move == "answer" and "answering" in terms.prompts.texts else "system"
-    return _filled(terms.prompts.texts[name], terms)
+    bare = move == "answer" and is_first(turn_of(log)) and "answering" in terms.prompts.texts
+    return _filled(terms.prompts.texts["answering" if bare else "system"], terms)
 
 
 def _earlier(log: Log, terms: Terms) -> str:

@@ -12,7 +12,7 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
     results      how results are given back
     correction   what is said of a reply that could not be used
     answer       what to do now: answer in words
-    answering    what the model is told first when it is to answer (else the same as ever)
+    answering    what the model is told first when it is to answer without calls (else the same)
     example      how one example is shown, in the blank $examples
     earlier      what is said in place of turns that no longer fit into the context
     summary      how the model is asked to sum up a conversation

@@ -390,7 +390,7 @@ def test_what_commands_show(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (found["level"], found["found"]) == ("ok", "ollama:all-minilm")
         assert line == "encoder: ollama:all-minilm\n"
         found, line = shown("none")
-        assert (found["level"], line) == ("ok", "encoder: none\n")
+        assert (found["level"], line) == ("ok", "encoder: none, as it is set\n")
         found, line = shown("ollama:bge-m3")
         assert found["level"] == "bad"
         assert "ollama pull bge-m3" in found["todo"]

@@ -62,6 +62,8 @@ class RunDisplay:
         self._is_asking = False
         self._warned = ""  # the last warning, whose reason need not be told again
         self._lock = threading.RLock()  # tools print from their own threads
+        self._began = time.monotonic()
+        self._function_seconds = 0.0
 
     def follow(
         self,
@@ -120,6 +122,7 @@ class RunDisplay:
             case messages.CallFinished(call, result, seconds):
                 console.flush_prints()
                 has_run = self._running.pop(call.id, None) is not None
+                self._function_seconds += seconds if has_run else 0.0
                 took = f"  ({seconds:.1f} s)" if has_run else ""
                 self._print("←", f"{_named(result)}{took}", "green" if result.ok else "red")
                 self._draw_status(self._running_words)
@@ -142,6 +145,15 @@ class RunDisplay:
             self._print("!", f"stopped early: {answer.stopped}", "yellow")
         if self.verbose:
             self._print("·", f"in all {usage_line(answer.usage)}", "dim")
+            self._print("·", self._other_times(answer.usage), "dim")
+
+    def _other_times(self, usage: Usage) -> str:
+        """Say how long functions ran, and what is left for azent itself and for people."""
+        functions = self._function_seconds
+        rest = time.monotonic() - self._began - usage.seconds - functions
+        return (
+            f"functions {functions:.1f} s, the rest (azent, waiting for you) {max(rest, 0):.1f} s"
+        )
 
     def _begin_request(self, request: Request) -> None:
         from azent.budget import estimate
@@ -316,9 +328,10 @@ def usage_line(usage: Usage) -> str:
     """Write what a run cost as one line, with the times that the server reports."""
     writing = usage.reply_seconds
     speed = f" ({usage.reply_tokens / writing:.0f} tokens/s)" if writing else ""
+    cached = f" ({usage.cached_tokens} tokens cached)" if usage.cached_tokens else ""
     times = {
         f"loading {usage.load_seconds:.1f} s": usage.load_seconds,
-        f"reading {usage.prompt_seconds:.1f} s": usage.prompt_seconds,
+        f"reading {usage.prompt_seconds:.1f} s{cached}": usage.prompt_seconds,
         f"writing {writing:.1f} s{speed}": writing,
     }
     known = ", ".join(words for words, seconds in times.items() if seconds >= 0.05)

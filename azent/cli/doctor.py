@@ -193,7 +193,8 @@ def _call(given: Mapping[str, Any]) -> Finding:
         answer = agent.ask("Double the number 21 with the function.")
     except AzentError as error:
         return Finding("a call", "bad", str(error), error.hint)
-    found = f"{agent.model.name} in {time.monotonic() - began:.1f} s ({_timings(answer.usage)})"
+    seconds = time.monotonic() - began
+    found = f"{agent.model.name} in {seconds:.1f} s ({_timings(answer.usage, seconds)})"
     if [result.value for result in answer.results] == [42]:
         return Finding("a call", "ok", found)
     made = ", ".join(call.tool for call in answer.calls) or "none"
@@ -209,11 +210,14 @@ def _would_fetch(given: Mapping[str, Any]) -> str | None:
     return address if file is not None and not path_of(file).exists() else None
 
 
-def _timings(usage: Usage) -> str:
+def _timings(usage: Usage, seconds: float) -> str:
+    """Say where the seconds of a question went: the server's part of them, and the rest."""
     speed = usage.reply_tokens / usage.reply_seconds if usage.reply_seconds else 0
+    cached = f" with {usage.cached_tokens} tokens cached" if usage.cached_tokens else ""
     return (
-        f"loading {usage.load_seconds:.1f} s, reading {usage.prompt_seconds:.1f} s, "
-        f"{speed:.0f} tokens/s"
+        f"loading {usage.load_seconds:.1f} s, reading {usage.prompt_seconds:.1f} s{cached}, "
+        f"writing {usage.reply_seconds:.1f} s at {speed:.0f} tokens/s, "
+        f"azent {max(seconds - usage.seconds, 0):.1f} s"
     )
 
 

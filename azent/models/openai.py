@@ -230,7 +230,13 @@ class _Reading:
 
     def pieces(self, part: ChatCompletionChunk) -> Iterator[Delta]:
         if part.usage:
-            self._usage = Usage(part.usage.prompt_tokens, part.usage.completion_tokens, 1)
+            details = part.usage.prompt_tokens_details
+            self._usage = Usage(
+                part.usage.prompt_tokens,
+                part.usage.completion_tokens,
+                requests=1,
+                cached_tokens=(details and details.cached_tokens) or 0,
+            )
         for choice in part.choices:
             self._reason = choice.finish_reason or self._reason
             self._add_calls(choice.delta)

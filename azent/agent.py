@@ -1,7 +1,7 @@
-"""Agents: a model, its tools, and what a conversation with them must keep to.
+"""Agents: a model, its tools, and the limits of a conversation with them.
 
-An agent holds no conversation: history goes in as a log and comes out in the answer, so one agent
-serves many conversations at once, and can itself be a tool of another.
+An agent stores no conversation: the log goes in as an argument and comes back in the answer. So one
+agent serves many conversations at once, and can itself be a tool of another agent.
 """
 
 from __future__ import annotations
@@ -54,24 +54,25 @@ Until: TypeAlias = str | Callable[[Reply], bool]
 class Agent:
     """A model with tools.
 
-    `model` is an address ("qwen2.5-coder:1.5b") or an open model; `tools` are functions, Tools or
-    other agents. `prompts` names a prompt set or its folder; without it the set that suits the
-    model's name or size is taken. `system` is put before azent's own instructions: a text, or a
-    function that makes it of the context of a run. `output` is a type (`list[Pizza]`): answers are
-    then values of it, in `Answer.value`. `choice` is "auto", "none", "required" or a tool's name,
-    for the first decision of each question. `rounds` is the most replies whose calls run, `repairs`
-    the most corrections in a row, `timeout` the seconds for one question. `result_chars` is the
-    most characters of one result; without it, a quarter or so of the model's context. `width` is
-    the most calls at once. `executor` runs the functions elsewhere; `run`, a function Call ->
-    Result (a Toolbox is one too), takes the place of the tools' own functions.
+    - `model`: an address ("qwen2.5-coder:1.5b") or an open model.
+    - `tools`: functions, Tools or other agents.
+    - `prompts`: a prompt set, its name or its folder; by default the set that suits the model.
+    - `system`: a text before azent's own instructions, or a function that makes it of the context.
+    - `output`: the type of `Answer.value`, such as `list[Pizza]`.
+    - `choice`: "auto", "none", "required" or a tool's name, for the first decision on a question.
+    - `rounds`: the most replies whose calls run, for one question.
+    - `repairs`: the most corrections in a row.
+    - `timeout`: the time limit for one question, in seconds.
+    - `result_chars`: the most characters of one result; by default what the context window allows.
+    - `width`: the concurrency limit, in calls.
+    - `executor`: runs the functions elsewhere.
+    - `run`: a function from a Call to a Result, or a Toolbox, in place of the tools' own functions.
+    - `approval`: which calls need approval: of tools with `confirm` ("tool"), "always", or "never".
+    - `until`: ends a conversation: a word in a reply, or a function that returns True for a Reply.
+    - `summarise`: whether the model sums up the turns that no longer fit into the context window.
+    - `encoder`: ranks the tools for a question: an address, an open one, "auto" or None.
 
-    `approval` says when the `approve` of a question is asked before a call runs: for tools with
-    `confirm` ("tool"), for all ("always"), or for none ("never"). `until` ends a conversation: a
-    word that a reply contains, or a function that says so of a Reply; its calls do not run.
-    `summarise` has the model sum up the turns that no longer fit into its context. `encoder` tells
-    how near the functions are to a question, where the prompt set asks for that: an address, an
-    open one, "auto" (the one inside the process, where it is installed) or None.
-    Raises SchemaError for tools that cannot be offered, UsageError for what makes no sense.
+    Raises SchemaError for tools that cannot be offered, UsageError for an argument out of range.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Agent:
         self.flow: Callable[[Turn], Flow] = converse  # how a turn goes
 
     def terms(self, context: object = None, prompts: PromptSet | None = None) -> Terms:
-        """What stays fixed for a question; the prompt set, unless given, is read from files now."""
+        """Return what stays fixed for a question; by default the prompt set is read from files."""
         return Terms(
             specs=self.toolbox.specs,
             prompts=prompts or prompts_for(self.model, self.prompts),
@@ -146,22 +147,23 @@ class Agent:
         context: object = None,
         approve: Approve | None = None,
     ) -> Answer:
-        """The answer to a question, as the next turn of a conversation.
+        """Ask a question as the next turn of a conversation, and return the answer.
 
-        The conversation is `log`, or a `session` that is kept on disk, by its name in the user's
-        store or as a Session. Where the last run of a session was broken off, the same question
-        goes on from there, and so does None; another one is put after it. No call that began is
-        begun again, unless its tool is readonly or has retries: the model is told that it was
-        interrupted.
+        If the last run of a session was interrupted, the same question or None resumes it; any
+        other question starts a new turn. A call that has started is not run again, unless its tool
+        is readonly or has retries: the model gets a result that says it was interrupted.
 
-        `context` is handed to the functions that declare a Context. `approve` is asked about a call
-        that a person must allow: True runs it, a dict runs it with that input, a text refuses it
-        and goes to the model, which may try otherwise; anything else refuses it, and the turn ends
-        in an answer without it (`stopped` is "refused"). It may be asynchronous; where there is
-        none, the answer is no.
+        - `question`: the text, or None to go on with the conversation.
+        - `log`: the transcript of the conversation.
+        - `session`: a Session, or its name in the user's store, in place of `log`.
+        - `context`: the value for functions that declare a Context.
+        - `approve`: called with each call that needs approval, may be asynchronous; without it
+          such calls are refused. True runs the call, a dict runs it with that input, a text
+          refuses it and goes to the model, anything else refuses it and ends the turn (`stopped` is
+          "refused").
 
-        Raises BadReply when the model cannot be brought to a usable reply, ModelError's kinds,
-        ContextTooSmall, and SessionError for a session that cannot be kept.
+        Raises BadReply if no usable reply can be had, ModelError and its subclasses,
+        ContextTooSmall, and SessionError for a session that cannot be stored.
         """
         events = self.stream(question, log, session=session, context=context, approve=approve)
         return _last(list(events))
@@ -175,7 +177,7 @@ class Agent:
         context: object = None,
         approve: Approve | None = None,
     ) -> Generator[Event, None, None]:
-        """The events of a question as they happen; the last one is the Answer."""
+        """Ask a question and yield its events as they happen; the last one is the Answer."""
         with self._turn(question, log, session, context) as turn:
             events = drive(self.flow(turn), self.model, asker(approve))
             yield from traced(events, self._info(question, session))
@@ -189,7 +191,7 @@ class Agent:
         context: object = None,
         approve: Approve | None = None,
     ) -> Answer:
-        """The asynchronous twin of `ask`."""
+        """Do what `ask` does, on an event loop."""
         events = self.astream(question, log, session=session, context=context, approve=approve)
         async with aclosing(events):
             return _last([event async for event in events])
@@ -203,7 +205,7 @@ class Agent:
         context: object = None,
         approve: Approve | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """The asynchronous twin of `stream`; asynchronous tools run on the caller's loop."""
+        """Do what `stream` does, on an event loop; asynchronous tools run on the same loop."""
         # In a thread, because it reads files, and may ask the model's server.
         prompts = await asyncio.to_thread(prompts_for, self.model, self.prompts)
         loop = asyncio.get_running_loop()
@@ -220,10 +222,10 @@ class Agent:
         description: str = "",
         approve: Approve | None = None,
     ) -> Tool:
-        """This agent as a function of another: a question in, the text of its answer out.
+        """Return a tool that asks this agent a question and returns its answer as text.
 
-        Each call is a conversation of its own, with the outer one's context; its Answer, log and
-        all, is the `value` of the outer Result. Agents within agents end at a depth of 5.
+        Each call is a conversation of its own, with the context of the outer one. Its Answer is the
+        `value` of the outer Result. Agents can be nested five levels deep.
         """
 
         asker(approve)  # what cannot be asked is told now, not at the first call
@@ -251,7 +253,7 @@ class Agent:
         prompts: PromptSet | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> Iterator[Turn]:
-        """A turn that is ready to go, and that leaves nothing behind it."""
+        """Prepare a turn, and release its session and its executor at the end."""
         log = log_of_messages(() if log is None else log)
         if log and session is not None:
             raise UsageError("log and session cannot go together", "A session has its own log.")
@@ -296,7 +298,7 @@ class Agent:
 
 
 def _begun(question: str | None, log: Log, terms: Terms) -> Log:
-    """The log that a turn begins with."""
+    """Return the log that a turn starts with, including the question."""
     if question is not None:
         return asked(log, sendable("the question", text("question", question)), terms)
     if not log:

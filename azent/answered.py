@@ -26,7 +26,7 @@ from azent.results import text_of
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """An answer as plain JSON values."""
+    """Return an answer as plain JSON values."""
     return {
         "answer": answer.text,
         "value": _plain(answer.value),
@@ -44,7 +44,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """Write an event as plain JSON values, its name under "event"."""
+    """Return an event as plain JSON values, with its name under "event"."""
     match event:
         case Asking(move, number, why):
             reason = {"why": why} if why else {}
@@ -79,7 +79,7 @@ def _message_json(message: Message) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; an object of some class as what its text says."""
+    """Return a value as JSON values; an object without a JSON form as its text."""
     if value is None or isinstance(value, str | int | float):
         return value
     text = text_of(value)

@@ -1,8 +1,8 @@
-"""Settings of the command line, each with where it came from.
+"""Settings of the command line, each with the place that it came from.
 
-Looked for in this order, what comes later wins: `azent.toml` in the project, `config.toml` in the
+They are read in this order, and later ones win: `azent.toml` in the project, `config.toml` in the
 user's folder, environment variables (`AZENT_MODEL`, ...), options. A project's file may come from
-anyone, so it may not name tools or servers, and may not lift approval.
+anyone, so it may not name tools or servers, and may not switch approval off.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What can be set: its type and default, and the least value that makes sense.
+    """The definition of a setting: its type, its default and its least value.
 
-    `project` is whether a project's file may set it, `secret` whether it is never shown.
+    `project` says whether a project's file may set it, `secret` whether it is never shown.
     """
 
     kind: type
@@ -39,7 +39,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value, and the place that it came from."""
+    """The value of a setting, and the place that it came from."""
 
     value: Any
     source: str = DEFAULT
@@ -70,9 +70,10 @@ REMOTE = ("openai:", "gguf:", "://")  # addresses by which a model names a serve
 
 
 def resolved(options: Mapping[str, Any] | None = None) -> dict[str, Value]:
-    """Every setting with its value and source. Raises SettingsError that names file and setting.
+    """Return every setting with its value and source.
 
-    `options` are those of the command line; the ones that are None were not given.
+    `options` are those of the command line; None means that an option was not given. Raises
+    SettingsError that names the file and the setting.
     """
     values = {name: Value(setting.default) for name, setting in SETTINGS.items()}
     for source, given in _sources():
@@ -85,12 +86,12 @@ def resolved(options: Mapping[str, Any] | None = None) -> dict[str, Value]:
 
 
 def used_project_file() -> Path | None:
-    """The project's file, if there is one, to be named to the user."""
+    """Return the path of the project's file, None if there is none."""
     return PROJECT_FILE if PROJECT_FILE.is_file() else None
 
 
 def masked(name: str, value: Any) -> str:
-    """A value as it may be shown: secrets by their length alone, addresses without a password."""
+    """Return a setting's value as text for display, without secrets and passwords."""
     if value is None or value == "":
         return ""
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -100,7 +101,7 @@ def masked(name: str, value: Any) -> str:
 
 
 def _is_path(name: str, text: str) -> bool:
-    """Do the profiles stand in a file? Else they are JSON, keys and all."""
+    """Return whether the profiles are a file's path, not JSON with its keys."""
     return name == "profiles" and text.lstrip()[:1] not in ("[", "{")
 
 
@@ -123,7 +124,7 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 
 def _of_project(given: dict[str, Any]) -> dict[str, Any]:
-    """A project's settings, without any that would hand over more than looks."""
+    """Return a project's settings. Raises SettingsError for one that it may not set."""
     for name, value in given.items():
         names_server = name == "model" and _names_server(str(value))
         if names_server or (name in SETTINGS and not SETTINGS[name].project):
@@ -133,7 +134,7 @@ def _of_project(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names_server(model: str) -> bool:
-    """Return whether an address is of anything else than a model of the Ollama server in use."""
+    """Return whether an address leads elsewhere than to the Ollama server in use."""
     from importlib.metadata import entry_points
 
     is_adapter = model.partition(":")[0] in entry_points(group=settings.ADAPTERS).names
@@ -141,7 +142,7 @@ def _names_server(model: str) -> bool:
 
 
 def _from_text(name: str, text: str) -> Any:
-    """The value that an environment variable's text stands for."""
+    """Parse the text of an environment variable into the value of a setting."""
     kind = SETTINGS[name].kind
     if kind is list:
         return [part for part in text.split(",") if part]
@@ -166,7 +167,7 @@ def _checked(name: str, value: Any, source: str) -> Any:
 
 
 def _is_of(kind: type, value: Any) -> bool:
-    """Is a value exactly of a type? True is no whole number, and lists hold texts."""
+    """Return whether a value is exactly of a type: True is no int, and lists hold texts."""
     if kind is list:
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
     return type(value) is kind

@@ -1,4 +1,4 @@
-"""The two drivers: each carries out what a flow says, and they differ only in how they wait."""
+"""The synchronous and the asynchronous driver, which carry out the effects of a flow."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ Outcome = TypeVar("Outcome")
 
 
 class RunStep(Protocol):
-    """Runs a step of a flow that may take long, in a thread for instance."""
+    """A function that runs one step of a flow, for instance in a thread."""
 
     def __call__(self, work: Callable[[], Outcome], /) -> Awaitable[Outcome]: ...
 
 
 def nobody(call: Call) -> Verdict:
-    """Where nobody can be asked, the answer is no."""
+    """Refuse every call, because there is no person to ask."""
     return False
 
 
 def asker(approve: Approve | None) -> Approve:
-    """Who is asked for consent. Raises UsageError for what cannot be asked."""
+    """Return the approval function, by default one that refuses. Raises UsageError."""
     if approve is None:
         return nobody
     asked: Approve = called_with_one("approve", approve, "from a Call to True or False")
@@ -50,82 +50,82 @@ def asker(approve: Approve | None) -> Approve:
 
 
 def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Event, None, None]:
-    """The events of a flow that ends in an answer, waiting in this thread."""
-    hand = _Hand(model, approve)
+    """Run a flow in this thread, and yield its events; the last one is the Answer."""
+    effects = _Effects(model, approve)
     step = _Step(flow)
     try:
-        while (said := step.next()) is not None:
-            if not isinstance(said, Effect):
-                yield said
+        while (item := step.next()) is not None:
+            if not isinstance(item, Effect):
+                yield item
                 continue
             try:
-                step.outcome = hand.carry_out(said)
+                step.outcome = effects.carry_out(item)
             except Exception as error:
                 step.error = error
     finally:
-        hand.close()
+        effects.close()
 
 
 async def adrive(
     flow: Flow, model: Model, approve: Approve = nobody, *, run_step: RunStep | None = None
 ) -> AsyncGenerator[Event, None]:
-    """The asynchronous twin of `drive`, waiting on the running loop.
+    """Do what `drive` does, on the running event loop.
 
-    `run_step` runs each step of the flow, except those that only pass on a piece of a reply.
+    `run_step` runs each step of the flow, except steps that only pass on a piece of a reply.
     """
-    hand = _AsyncHand(model, approve)
+    effects = _AsyncEffects(model, approve)
     step = _Step(flow)
     try:
-        while (said := await _next(step, run_step)) is not None:
-            if not isinstance(said, Effect):
-                yield said
+        while (item := await _next(step, run_step)) is not None:
+            if not isinstance(item, Effect):
+                yield item
                 continue
             try:
-                step.outcome = await hand.carry_out(said)
+                step.outcome = await effects.carry_out(item)
             except Exception as error:
                 step.error = error
     finally:
-        await hand.close()
+        await effects.close()
 
 
 async def _next(step: _Step, run_step: RunStep | None) -> Effect | Event | None:
-    if run_step is None or step.passes_a_piece:
+    if run_step is None or step.is_streaming:
         return step.next()
     return await run_step(step.next)
 
 
 class _Step:
-    """Moves a flow on with what came of its last effect; its answer is the last event."""
+    """A flow, and the outcome of its last effect, which the next step sends into it."""
 
     def __init__(self, flow: Flow) -> None:
         self.outcome: Any = None
         self.error: Exception | None = None
         self._flow = flow
-        self._said: Effect | Event | None = None
+        self._last_item: Effect | Event | None = None
         self._streaming = False
-        self._over = False
+        self._is_over = False
 
     @property
-    def passes_a_piece(self) -> bool:
-        """Does a reply still stream, so that the next step is short?"""
-        ended = isinstance(self._said, Pull) and not isinstance(self.outcome, Delta)
+    def is_streaming(self) -> bool:
+        """Return whether a reply is still streaming, so that the next step is short."""
+        ended = isinstance(self._last_item, Pull) and not isinstance(self.outcome, Delta)
         return self._streaming and not ended
 
     def next(self) -> Effect | Event | None:
-        """What the flow says next, None after its answer."""
-        if self._over:
+        """Return the next effect or event of the flow; None after its Answer."""
+        if self._is_over:
             return None
-        self._streaming = self.passes_a_piece
-        self._said = self._send()
-        self._streaming = self._streaming or isinstance(self._said, Open)
-        return self._said
+        self._streaming = self.is_streaming
+        self._last_item = self._send()
+        self._streaming = self._streaming or isinstance(self._last_item, Open)
+        return self._last_item
 
     def _send(self) -> Effect | Event:
         outcome, error, self.outcome, self.error = self.outcome, self.error, None, None
         try:
             return self._flow.send(outcome) if error is None else self._flow.throw(error)
         except StopIteration as end:
-            self._over = True
+            self._is_over = True
             answer: Answer = end.value
             return answer
 
@@ -133,7 +133,7 @@ class _Step:
 # ---- waiting in a thread -------------------------------------------------------------------------
 
 
-class _Hand:
+class _Effects:
     def __init__(self, model: Model, approve: Approve) -> None:
         self._model = model
         self._approve = approve
@@ -149,21 +149,21 @@ class _Hand:
                 return next(self._pieces, None)
             case Close():
                 self.close()
-            case Wait(futures, most):
-                return wait(futures, most, FIRST_COMPLETED).done
+            case Wait(futures, timeout):
+                return wait(futures, timeout, FIRST_COMPLETED).done
             case Consent(call):
-                return _waited_for(self._approve(call))
+                return _resolved(self._approve(call))
             case Encode(encoder, texts, kind):
                 return encoder.encode(texts, kind)
         return None
 
     def close(self) -> None:
-        """Stop a reply that is still coming: closing it closes the connection."""
+        """Close the stream of an unfinished reply, and with it the connection."""
         if isinstance(self._pieces, Generator):
             self._pieces.close()
 
 
-def _waited_for(verdict: Any) -> Any:
+def _resolved(verdict: Any) -> Any:
     if not inspect.isawaitable(verdict):
         return verdict
 
@@ -176,7 +176,7 @@ def _waited_for(verdict: Any) -> Any:
 # ---- waiting on a loop ---------------------------------------------------------------------------
 
 
-class _AsyncHand:
+class _AsyncEffects:
     def __init__(self, model: Model, approve: Approve) -> None:
         self._model = model
         self._approve = approve
@@ -189,13 +189,13 @@ class _AsyncHand:
                 return await asyncio.to_thread(context_of, self._model)
             case Open(request):
                 self._pieces = _stream(self._model, request)
-            case Pull(most) if self._pieces is not None:
-                async with asyncio.timeout(most):
+            case Pull(timeout) if self._pieces is not None:
+                async with asyncio.timeout(timeout):
                     return await anext(self._pieces, None)
             case Close():
                 await self._close_pieces()
-            case Wait(futures, most):
-                return await self._first_of(futures, most)
+            case Wait(futures, timeout):
+                return await self._first_of(futures, timeout)
             case Consent(call):
                 verdict = self._approve(call)
                 return await verdict if inspect.isawaitable(verdict) else verdict
@@ -204,7 +204,7 @@ class _AsyncHand:
         return None
 
     async def close(self) -> None:
-        """Stop a reply that is still coming, and no longer listen for calls that are out."""
+        """Close the stream of an unfinished reply, and stop waiting for calls."""
         for wrapped in self._wrapped.values():
             wrapped.cancel()
         await self._close_pieces()
@@ -214,25 +214,25 @@ class _AsyncHand:
             await self._pieces.aclose()
 
     async def _first_of(
-        self, futures: frozenset[Future[Ran]], most: float | None
+        self, futures: frozenset[Future[Ran]], timeout: float | None
     ) -> frozenset[Future[Ran]]:
-        """The futures that are done, once at least one is, or after so many seconds."""
+        """Return the finished futures, once there is one or `most` seconds have passed."""
         for future in futures - self._wrapped.keys():
             self._wrapped[future] = asyncio.wrap_future(future)
         waiting = [self._wrapped[future] for future in futures]
-        await asyncio.wait(waiting, timeout=most, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waiting, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         return frozenset(future for future in futures if future.done())
 
 
 def _stream(model: Model, request: Request) -> AsyncIterator[Delta | End]:
-    """The pieces of a reply, from a thread where the model knows no other way."""
+    """Return the pieces of a reply; a model without `astream` streams them in a thread."""
     if isinstance(model, AsyncModel):
         return model.astream(request)
     return _pieces(model.stream(request))
 
 
 async def _pieces(pieces: Iterator[Delta | End]) -> AsyncIterator[Delta | End]:
-    """The pieces of an iterator, each waited for in a thread; closed once no thread is in it."""
+    """Yield the pieces of an iterator, each read in a thread; close it when no thread reads."""
     step: Future[Delta | End | None] = Future()
     step.set_result(None)
     try:
@@ -252,7 +252,7 @@ def _close(pieces: Iterator[Delta | End]) -> None:
 
 
 def _in_thread(pieces: Iterator[Delta | End]) -> Future[Delta | End | None]:
-    """The next piece, waited for in a thread that no cancelling and no exit has to wait for."""
+    """Read the next piece in a daemon thread, which neither cancelling nor exit waits for."""
     step: Future[Delta | End | None] = Future()
     step.set_running_or_notify_cancel()  # what runs in a thread cannot be cancelled
     context = contextvars.copy_context()

@@ -9,21 +9,21 @@
     ├── PromptError            a prompt set that is broken or not found
     ├── CasesError             a file of cases to evaluate that cannot be used
     ├── SessionError           a store of conversations that cannot be used
-    ├── ContextTooSmall        what must be sent does not fit into the model's context
-    ├── BadReply               the model could not be brought to a usable reply; carries the log
-    ├── RequestRefused         a client of azent's server asked for what it cannot have
+    ├── ContextTooSmall        the smallest request exceeds the model's context window
+    ├── BadReply               no usable reply after all corrections; carries the log
+    ├── RequestRefused         a client sent azent's server a request that it refuses
     ├── ToolFailed             raised by the author of a tool, to speak to the model
-    └── ModelError             the model's side failed
+    └── ModelError             the model or its server failed
         ├── ModelUnreachable   nothing answers at the address
         ├── ModelNotFound      the server does not have the model
         ├── ModelRefused       the server answered with an error
         ├── ModelTimeout       no reply within the time limit
-        ├── NotRecorded        replies come from a file alone, and it has none for the request
+        ├── NotRecorded        the recording of replies has none for the request
         ├── EncoderFailed      an encoder gave no vectors for texts
         └── ReplyBroken        the reply broke off before its end
 
-Each says what was wrong (the message), what to do about it (`hint`) and how a command ends because
-of it (`exit_code`). An error never prints and never logs.
+Each has a message that says what was wrong, a `hint` that says what to do about it, and the
+`exit_code` of a command that fails because of it. An error never prints and never logs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AzentError(Exception):
 
 
 class UsageError(AzentError, ValueError):
-    """Arguments that cannot go together, or a value out of its range."""
+    """Arguments that exclude each other, or a value out of its range."""
 
     exit_code = 2
 
@@ -79,7 +79,7 @@ class ToolServerError(AzentError):
 
 
 class PromptError(AzentError):
-    """A prompt set that is broken or that is not there."""
+    """A prompt set that is invalid or missing."""
 
     hint = "Mend it, or take another set: --prompts NAME."
     exit_code = 8
@@ -99,14 +99,14 @@ class SessionError(AzentError):
 
 
 class ContextTooSmall(AzentError):
-    """System text, tools and the question alone do not fit into the model's context."""
+    """The system text, tools and question exceed the model's context window."""
 
     hint = "Offer fewer tools, or a larger context (num_ctx)."
     exit_code = 11
 
 
 class BadReply(AzentError):
-    """The model gave no usable reply within its budget of corrections."""
+    """The model gave no usable reply, even after the most corrections allowed."""
 
     hint = "Try a larger model, fewer tools, or another prompt set; `-v` shows the replies."
     exit_code = 6
@@ -117,9 +117,9 @@ class BadReply(AzentError):
 
 
 class RequestRefused(AzentError):
-    """A client of azent's server asked for what it cannot have.
+    """A client sent azent's server a request that it refuses.
 
-    `status` is the HTTP status of the answer; `retry_after`, the seconds to wait where that helps.
+    `status` is the HTTP status of the answer; `retry_after`, the seconds after which to try again.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class RequestRefused(AzentError):
 
 
 class ToolFailed(AzentError):
-    """Raised by the author of a tool: the message goes to the model as it is."""
+    """An error that a tool raises to send its message to the model unchanged."""
 
 
 class ModelError(AzentError):
-    """The model's side failed."""
+    """The model or its server failed."""
 
     exit_code = 5
 
@@ -156,7 +156,7 @@ class ModelNotFound(ModelError):
 class ModelRefused(ModelError):
     """The server answered with an error.
 
-    `status` is the HTTP status of the answer; `retry_after`, the seconds to wait where it says so.
+    `status` is the HTTP status of the answer; `retry_after`, the seconds to wait if it says so.
     """
 
     def __init__(self, message: str, hint: str = "", status: int = 0, retry_after: int = 0) -> None:
@@ -166,13 +166,13 @@ class ModelRefused(ModelError):
 
 
 class ModelTimeout(ModelError):
-    """No reply, or no end of one, within the time limit."""
+    """The reply did not start or did not end within the time limit."""
 
     hint = "A first request loads the model, which can take minutes; raise the time limit."
 
 
 class NotRecorded(ModelError):
-    """Replies come from a file alone, and it has none for this request."""
+    """Replies are read from a recording, which has none for this request."""
 
 
 class EncoderFailed(ModelError):
@@ -182,6 +182,6 @@ class EncoderFailed(ModelError):
 
 
 class ReplyBroken(ModelError):
-    """The stream of a reply broke off before its end; nothing of it was run."""
+    """The stream of a reply broke before its end; none of its calls ran."""
 
     hint = "The server or its runner died in mid-reply, often for lack of memory; see its log."

@@ -1,7 +1,8 @@
-"""Reads files that someone else may have put in place: only regular files, of a bounded size.
+"""Reading files that someone else may have put in place: only regular ones, of limited size.
 
-A path may lead to a pipe that nobody writes to, to a device without an end, or to more than fits
-into memory. Everything here raises OSError or ValueError for those, and never waits.
+A path may lead to a pipe without a writer, to an endless device, or to a file that is larger than
+memory. The functions here raise OSError or ValueError for those and never block, except
+`open_stream` and `read_stream`, which accept pipes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def open_regular(path: Path) -> BinaryIO:
 def open_stream(path: Path) -> BinaryIO:
     """Open a regular file or a pipe for reading. Raises OSError for a device or a folder.
 
-    A pipe is waited for: who names one means it.
+    It waits for the writer of a pipe, because the user named the pipe on purpose.
     """
     file = open(path, "rb")  # noqa: SIM115  # the caller closes it
     if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
@@ -38,14 +39,14 @@ def open_stream(path: Path) -> BinaryIO:
 
 
 def _check_regular(file: BinaryIO) -> None:
-    """Close a file that is a pipe or a device, and raise OSError."""
+    """Raise OSError for a pipe or a device, and close it."""
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(file.name))
 
 
 def read_text(path: Path) -> str:
-    """The text of a regular file in UTF-8. Raises OSError and UnicodeDecodeError."""
+    """Read the text of a regular file in UTF-8. Raises OSError and UnicodeDecodeError."""
     with open_regular(path) as file:
         body = file.read(LARGEST_TEXT + 1)
     if len(body) > LARGEST_TEXT:
@@ -54,7 +55,7 @@ def read_text(path: Path) -> str:
 
 
 def read_stream(path: Path) -> str:
-    """The text of a regular file or a pipe in UTF-8, of any size. Raises OSError."""
+    """Read the text of a regular file or a pipe in UTF-8, of any size. Raises OSError."""
     with open_stream(path) as file:
         return _text_in(file.read())
 
@@ -64,7 +65,7 @@ def _text_in(body: bytes) -> str:
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file. Raises OSError for one that is longer than any record."""
+    """Yield the lines of a file. Raises OSError for a line that is too long."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
@@ -75,7 +76,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The values in a TOML document. Raises ValueError, also where it is too large or too deep."""
+    """Parse a TOML document. Raises ValueError, also if it is too large or nested too deeply."""
     import tomllib
 
     if len(text) > LARGEST_TOML:

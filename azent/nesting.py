@@ -1,4 +1,4 @@
-"""Agents within agents: how deep they go, and what one is said to be good for."""
+"""Agents as tools of agents: the limit on their depth, and their default description."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth", default=0)
 
 
 class one_deeper:
-    """While it is entered, agents that are asked are one deeper. Raises ToolFailed at the end."""
+    """A context manager that counts nested agents. Raises ToolFailed at the limit."""
 
     def __enter__(self) -> None:
         if _depth.get() >= DEEPEST:
@@ -25,6 +25,6 @@ class one_deeper:
 
 
 def about(toolbox: Toolbox) -> str:
-    """A few words on an agent, for the one that may ask it."""
+    """Return the default description of an agent that is offered as a tool."""
     able = ", ".join(tool.name for tool in toolbox)
     return f"Ask an assistant that has these functions: {able}." if able else "Ask an assistant."

@@ -1,4 +1,4 @@
-"""The summary of a conversation, made by a model that looks back at it."""
+"""Summaries of a conversation, written by a model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,15 @@ def summary(
     prompt: str = "",
     prompts: str | Path | None = None,
 ) -> str:
-    """What a model says a conversation comes to, or what `prompt` asks of it instead.
+    """Return a model's summary of a conversation, or its reply to `prompt` about it.
 
-    Long results are shown to it in part, and turns that do not fit into its context not at all:
-    the last ones count. Raises UsageError for an empty conversation, BadReply where the model says
-    nothing, and ModelError's kinds.
+    - `conversation`: an Answer or its log.
+    - `model`: an address or an open model.
+    - `prompt`: the instruction, in place of the one for a summary.
+    - `prompts`: a prompt set's name or folder.
+
+    Long results are shortened, and the oldest turns are left out if the context window is too
+    small. Raises UsageError for an empty conversation, BadReply for an empty reply, and ModelError.
     """
     log = log_in(conversation)
     if not turns(log):

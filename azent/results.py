@@ -1,7 +1,7 @@
-"""What a function returned, as text that a model can read: short, honest, and never an exception.
+"""Turning a function's return value into text for the model; it never raises.
 
-A string is given as it is, all else as JSON, as far as there is a JSON form. Nothing is built whole
-before it is known to be small: what is written stops at a bound, and the text says what is missing.
+A string stays as it is, and anything else becomes JSON as far as possible. Writing stops at a
+limit, so that a huge value is never built whole, and the text says what is missing.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _Form = tuple[Literal["text", "literal"], str] | tuple[Literal["object", "array"
 
 
 def text_of(value: Any, limit: int | None = None) -> str:
-    """A returned value as text of at most `limit` characters, or a few words if that is too few.
+    """Return a value as text of at most `limit` characters.
 
-    What is cut keeps its head and its tail, and says how many characters were omitted between
-    them; of a value too large to be written out, only the head is known.
+    A text that is cut keeps its beginning and its end, and says how many characters were omitted.
+    Of a value too large to be written out, only the beginning is kept.
     """
     if issubclass(type(value), str):
         return _legible(_cut(str.__str__(value), limit))
@@ -77,7 +77,7 @@ def _cut(text: str, limit: int | None) -> str:
 
 
 def _legible(text: str) -> str:
-    """The text without lone surrogates, which no encoding can carry."""
+    """Replace lone surrogates, which cannot be encoded."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -87,9 +87,9 @@ def _legible(text: str) -> str:
 
 
 def _pieces(value: Any, around: tuple[int, ...]) -> Iterator[str]:
-    """The JSON text of a value; `around` holds the ids of the values it stands in.
+    """Yield the JSON text of a value in pieces. A string at the top level is not quoted.
 
-    A text that stands alone is not quoted, as a returned string is not.
+    `around` has the ids of the values that contain this one, to find cycles.
     """
     if around and (write := _COMMON.get(type(value))):
         yield write(value)
@@ -127,7 +127,7 @@ def _array(items: Iterable[Any], around: tuple[int, ...]) -> Iterator[str]:
 
 
 def _each(items: Iterable[Any]) -> Iterator[Any]:
-    """The items, sets in order; a generator that fails midway ends with a word on it."""
+    """Yield the items, those of sets sorted; if iterating raises, end with a note on the error."""
     try:
         yield from _sorted(items) if isinstance(items, Set) else items
     except Exception as error:
@@ -135,7 +135,7 @@ def _each(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
-    """The same for keys and values: reading a field can fail too."""
+    """Yield the keys and values; if reading one raises, end with a note on the error."""
     try:
         yield from pairs
     except Exception as error:
@@ -180,7 +180,7 @@ def _form(value: Any, around: tuple[int, ...]) -> _Form:
 
 
 def _scalar(value: Any) -> _Form | None:
-    """The form of a value that has no parts, by the kinds that are common; None for others."""
+    """Return the form of a value without parts; None for other values."""
     if isinstance(value, enum.Enum):
         return _scalar(value.value) or ("text", str(value))
     if isinstance(value, str):
@@ -210,7 +210,7 @@ def _integer(value: int) -> _Form:
 
 
 def _pairs(value: Any) -> Iterable[Any] | None:
-    """The named parts of a value that has such; None for others."""
+    """Return the named parts of a mapping or an object with fields; None for other values."""
     if isinstance(value, Mapping):
         return value.items()
     if isinstance(value, type | BaseException):
@@ -235,7 +235,7 @@ def _field_names(value: Any) -> Iterable[str] | None:
 
 
 def _is_list(value: Any) -> bool:
-    """Is this to be shown item by item? Arrays in the manner of numpy are, open files are not."""
+    """Return whether to show a value item by item; true for arrays, false for open files."""
     if isinstance(value, io.IOBase | type):
         return False
     is_array = hasattr(value, "dtype") and bool(getattr(value, "shape", None))
@@ -243,7 +243,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _described(value: Any) -> str:
-    """A few words on a value that has no JSON form."""
+    """Return a short description of a value that has no JSON form."""
     if isinstance(value, BaseException):
         return _told(value)
     if inspect.iscoroutine(value):
@@ -260,7 +260,7 @@ def _described(value: Any) -> str:
 
 
 def _told(error: BaseException, depth: int = 0) -> str:
-    """The type and message of an exception, and what else it says of the cause."""
+    """Return the type and message of an exception, with its causes."""
     try:
         head = ": ".join(filter(None, (type(error).__name__, _message(error))))
         return "\n".join([head, *_causes(error, depth)])
@@ -269,12 +269,12 @@ def _told(error: BaseException, depth: int = 0) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """The message; that of a group without Python's own count of what is in it."""
+    """Return the message of an exception; of a group, without Python's count."""
     return str(error.message if isinstance(error, BaseExceptionGroup) else error)
 
 
 def _causes(error: BaseException, depth: int) -> Iterator[str]:
-    """What a group of exceptions holds, what a command wrote before it failed, and the notes."""
+    """Yield the exceptions of a group, the output of a failed command, and the notes."""
     if isinstance(error, BaseExceptionGroup):
         yield from _held(error.exceptions, depth)
     yield from _written_by_command(error)
@@ -292,7 +292,7 @@ def _held(errors: Sequence[BaseException], depth: int) -> Iterator[str]:
 
 
 def _written_by_command(error: BaseException) -> Iterator[str]:
-    """What a command wrote to standard error, as `subprocess` keeps it, or else to its output."""
+    """Yield what a failed command wrote to standard error, or else to its output."""
     for name in ("stderr", "output") if hasattr(error, "stderr") else ():
         said = getattr(error, name, None)
         text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said

@@ -1,6 +1,6 @@
-"""Where settings and folders come from: the only reader of the environment.
+"""Environment variables and folders; no other module reads the environment.
 
-Everything here is a function, so nothing is read on import and a change is seen at the next call.
+Everything here is a function, so that nothing is read on import and changes apply at the next call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO = {"", "0", "no", "off", "false"}
 
 
 def cache_folder() -> Path:
-    """The folder for what can be fetched again: $AZENT_CACHE, else the user's own cache."""
+    """Return the folder for files that can be fetched again: $AZENT_CACHE or the default."""
     import platformdirs
 
     named = os.environ.get("AZENT_CACHE")
@@ -29,24 +29,24 @@ def cache_folder() -> Path:
 
 
 def offline() -> bool:
-    """Whether AZENT_OFFLINE forbids fetching anything."""
+    """Return whether AZENT_OFFLINE forbids all downloads."""
     return os.environ.get("AZENT_OFFLINE", "").strip().lower() not in NO
 
 
 def server_token() -> str | None:
-    """The token that AZENT_TOKEN says clients of the server must bear."""
+    """Return the token that clients of the server must send (AZENT_TOKEN), or None."""
     return os.environ.get("AZENT_TOKEN", "").strip() or None
 
 
 def model_mirror() -> str | None:
-    """The URL or folder that AZENT_MODEL_MIRROR names as a place to fetch model files from."""
+    """Return the URL or folder that model files are fetched from (AZENT_MODEL_MIRROR)."""
     return os.environ.get("AZENT_MODEL_MIRROR") or None
 
 
 def ollama_host(given: str | None = None) -> str:
-    """The URL of the Ollama server: what was given, else OLLAMA_HOST, else the local default.
+    """Return the URL of the Ollama server: `given`, else OLLAMA_HOST, else the default.
 
-    A host without scheme or port works; 0.0.0.0, an address to listen on, means this machine.
+    The scheme and the port may be missing; 0.0.0.0, an address to listen on, means this machine.
     """
     text = _ollama_address(given)
     try:
@@ -64,7 +64,7 @@ def ollama_host(given: str | None = None) -> str:
 
 
 def ollama_login(given: str | None = None) -> str | None:
-    """The "user:password" in the address of the Ollama server, if there is one."""
+    """Return "user:password" from the address of the Ollama server, or None."""
     text = _ollama_address(given)
     parts = urlsplit(text if "://" in text else f"http://{text}")
     if parts.username is None:
@@ -77,7 +77,7 @@ def _ollama_address(given: str | None) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Is the server of a URL on this machine?"""
+    """Return whether the server of a URL is on this machine."""
     name = urlsplit(url).hostname or ""
     try:
         return ip_address(name).is_loopback
@@ -86,48 +86,48 @@ def is_loopback(url: str) -> bool:
 
 
 def api_key() -> str | None:
-    """The key that AZENT_API_KEY has for servers that speak OpenAI's protocol."""
+    """Return the key for servers that speak OpenAI's protocol (AZENT_API_KEY), or None."""
     return os.environ.get("AZENT_API_KEY", "").strip() or None
 
 
 def prompt_folders() -> tuple[Path, ...]:
-    """Where prompt sets are looked for, in order: here, the user's folder, azent's own."""
+    """Return the folders of prompt sets, in the order in which they are searched."""
     return (Path("prompts"), user_folder() / "prompts", own_prompts())
 
 
 def own_prompts() -> Path:
-    """The sets that azent brings: in the package, or beside it in a checkout."""
+    """Return the folder of azent's own prompt sets: in the package, or in a checkout."""
     package = Path(__file__).resolve().parent
     packed = package / "prompts"
     return packed if packed.is_dir() else package.parent / "prompts"
 
 
 def user_folder() -> Path:
-    """The folder of the user's own settings: AZENT_HOME, else where the system keeps such."""
+    """Return the folder of the user's settings: AZENT_HOME, or the system's default."""
     import platformdirs
 
     return Path(os.environ.get("AZENT_HOME") or platformdirs.user_config_dir("azent", False))
 
 
 def environment(names: Iterable[str]) -> dict[str, str]:
-    """What the environment sets of these, each as AZENT_ and its name in capitals."""
+    """Return the settings of these names that environment variables (AZENT_NAME) set."""
     texts = {name: os.environ.get(f"AZENT_{name.upper()}", "") for name in names}
     return {name: text for name, text in texts.items() if text}
 
 
 def captures_content() -> bool:
-    """Whether traces may hold what was asked and said, by OpenTelemetry's own variable for it."""
+    """Return whether OpenTelemetry's own variable lets traces contain messages."""
     wanted = os.environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "")
     return wanted.strip().lower() not in {*NO, "no_content"}
 
 
 def variable(name: str) -> str | None:
-    """What an environment variable holds."""
+    """Return the value of an environment variable, or None."""
     return os.environ.get(name)
 
 
 def data_folder() -> Path:
-    """The folder for what is kept for the user: AZENT_HOME, else where the system keeps such."""
+    """Return the folder for the user's data: AZENT_HOME, or the system's default."""
     import platformdirs
 
     return Path(os.environ.get("AZENT_HOME") or platformdirs.user_data_dir("azent", False))

@@ -1,7 +1,7 @@
-"""What of a log is still sent to the model: what its notes of shrinking say, as functions of it.
+"""What the notes in a log leave out of later requests.
 
-Nothing is taken out of a log. A note says what is no longer sent from there on, so that the same
-log always gives the same request, and taking the turn of a note back brings back what it hid.
+A log never loses a message. A note says which messages are not sent from there on, so that the same
+log always gives the same request, and removing the note restores what it left out.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from azent.messages import Log, Note
 
 
 def turns_left_out(log: Log) -> int:
-    """How many of the first turns are no longer sent."""
+    """Return how many of the first turns are no longer sent."""
     return max((note.turns for note in _notes(log)), default=0)
 
 
 def results_cut(log: Log) -> dict[str, int]:
-    """How many characters are sent of each result, by id, that is no longer sent whole."""
+    """Return, by id of each shortened result, how many characters are still sent."""
     return {id: note.chars for note in _notes(log) for id in note.ids}
 
 
 def summary_of(log: Log) -> str:
-    """What stands in for the turns that are left out; "" where nothing does."""
+    """Return the summary of the turns that are left out, "" if there is none."""
     texts = [note.text for note in _notes(log) if note.text]
     return texts[-1] if texts else ""
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning and the end of a text, and how much is left out between them."""
+    """Cut a text to its beginning and its end, with a note on how much is omitted."""
     if len(text) <= most:
         return text
     head, tail = text[: most - most // 3], text[len(text) - most // 3 :]

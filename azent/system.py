@@ -1,4 +1,4 @@
-"""The system text of an agent: a text, or a function that makes it of the context of each run."""
+"""The system text of an agent: a text, or a function that makes it of the run's context."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ System: TypeAlias = str | Callable[..., str]
 
 
 def system_text(system: System, context: object) -> str:
-    """The text for a run: a function gets the context's value, or nothing where it takes nothing.
+    """Return the system text of a run; a function may take the context's value.
 
-    Raises UsageError where that is no text that can be sent.
+    Raises UsageError for a text that cannot be sent.
     """
     if callable(system):
         value = context.value if isinstance(context, Context) else context

@@ -34,14 +34,14 @@ Recorder: TypeAlias = Callable[..., Model]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --azent-record."""
+    """Add the option --azent-record."""
     help_text = "ask models for replies that are not kept yet, and keep them"
     parser.getgroup("azent").addoption("--azent-record", action="store_true", help=help_text)
 
 
 @pytest.fixture
 def recorded(request: pytest.FixtureRequest) -> Recorder:
-    """Opens models, by address or open ones, whose replies are kept beside the test's file."""
+    """Return a function that opens models whose replies are stored beside the test's file."""
     recording: bool = request.config.getoption("--azent-record")
     file = Path(request.path).parent / FILE
 
@@ -52,9 +52,9 @@ def recorded(request: pytest.FixtureRequest) -> Recorder:
 
 
 class WordEncoder:
-    """An encoder that needs no model: texts are alike in so far as they have words in common.
+    """An encoder without a model: texts are similar if they have words in common.
 
-    `encoded` are the texts that it was given, in their order.
+    `encoded` are the texts that it was given, in order.
     """
 
     name = "words"
@@ -63,11 +63,11 @@ class WordEncoder:
         self.encoded: list[str] = []
 
     def version(self) -> str:
-        """What its vectors are kept under."""
+        """Return the version under which its vectors are stored."""
         return "1"
 
     def encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
-        """A vector for each text, with a place for each of its words."""
+        """Return a vector of word counts for each text."""
         given = texts_of(texts, kind)
         self.encoded += given
         return [_vector_of_words(each) for each in given]

@@ -1,4 +1,4 @@
-"""The registry of tools, and the public face of the reader, which takes functions for specs."""
+"""The registry of tools, and the public functions that read a model's reply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from azent.tools import Tool, are_trusted, as_tool, duplicate, specs_of
 
 
 class Toolbox:
-    """Tools by name. `width` is the most calls that run at once."""
+    """Tools by name. `width` is the concurrency limit, in calls."""
 
     def __init__(self, tools: Iterable[object] = (), *, width: int = 32) -> None:
         self.width = whole("width", width, 1)
@@ -24,7 +24,7 @@ class Toolbox:
             self.add(tool)
 
     def add(self, tool: Callable[..., Any] | Tool | object) -> Tool:
-        """Add a function or a tool. Raises SchemaError: cannot be offered, or the name is taken."""
+        """Add a function or a tool. Raises SchemaError if it is unfit or its name is in use."""
         new = as_tool(tool)
         if new.name in self._tools:
             raise duplicate(new.name)
@@ -35,12 +35,12 @@ class Toolbox:
 
     @property
     def specs(self) -> dict[str, Spec]:
-        """What a model is shown of each tool, by name, in the order in which they were added."""
+        """Return the specs of the tools by name, in the order in which they were added."""
         return {name: tool.spec for name, tool in self._tools.items()}
 
     @property
     def tools(self) -> dict[str, Tool]:
-        """The tools by name."""
+        """Return the tools by name."""
         return dict(self._tools)
 
     def __getitem__(self, name: str) -> Tool:
@@ -56,10 +56,10 @@ class Toolbox:
         return len(self._tools)
 
     def run(self, calls: Sequence[Call], *, context: object = None) -> tuple[Result, ...]:
-        """Validate, coerce and run the calls, side by side; their results, in order.
+        """Validate, coerce and run calls concurrently, and return their results in order.
 
-        A call that is illegal or that fails has a result that says so.
-        Raises UsageError for what is no call.
+        A call that is invalid or that fails gets a result that says so. Raises UsageError for an
+        object that is not a Call.
         """
         from azent.validate import checked
 
@@ -70,7 +70,7 @@ class Toolbox:
             return gathered(execution, checked_calls)
 
     def __call__(self, call: Call) -> Result:
-        """Run one call: so a toolbox can be the `run` of an agent that only offers its tools."""
+        """Run one call, so that a toolbox can be the `run` of an agent."""
         (result,) = self.run([call])
         return result
 
@@ -82,12 +82,16 @@ def _call(value: Any) -> Call:
 
 
 def read_reply(text: str, tools: Iterable[object], *, done_reason: str = "stop") -> Reply:
-    """What a model's reply means: calls, words, reasoning, or a problem. Pure; no text raises.
+    """Parse a model's reply into calls, text, reasoning or a problem. No text raises.
 
-    `tools` are functions, Tools, or dicts {"name", "description", "parameters"} (OpenAI's wrapping
-    too), which are not trusted: their patterns are not evaluated, remote references are refused.
-    `done_reason` is the server's: "length" says that the reply was cut. Calls are validated and
-    coerced, their inputs stay JSON. Raises SchemaError for tools that cannot be offered.
+    - `text`: the raw text of the reply.
+    - `tools`: functions, Tools, or dicts {"name", "description", "parameters"}, also in OpenAI's
+      form. Dicts are not trusted: their patterns are not evaluated and remote references are
+      refused.
+    - `done_reason`: the reason that the server gave; "length" says that the reply was cut.
+
+    Calls are validated and coerced; their inputs stay JSON. Raises SchemaError for tools that
+    cannot be offered.
     """
     from azent.reply import read
 
@@ -98,10 +102,10 @@ def read_reply(text: str, tools: Iterable[object], *, done_reason: str = "stop")
 
 
 class ReplyReader:
-    """Reads a reply that comes in pieces; however it was cut, `close` equals `read_reply`.
+    """An incremental parser of a reply; at the end, `close` returns what `read_reply` would.
 
-    `feed` gives the calls that are certain before the end: only where decoding was held to the
-    schema (`held`). `words` gives what is safe to show and was not given before.
+    `held` says that decoding was constrained to the schema; only then does `feed` return calls
+    before the reply ends.
     """
 
     def __init__(self, tools: Iterable[object], *, held: bool = False) -> None:
@@ -111,13 +115,13 @@ class ReplyReader:
         self._reader = Reader(specs_of(tools), held=flag("held", held), trusted=are_trusted(tools))
 
     def feed(self, piece: str) -> list[Call]:
-        """Take a piece; the calls that became certain by it."""
+        """Read a piece, and return the calls that it made certain."""
         return self._reader.feed(words("piece", piece))
 
     def words(self) -> str:
-        """The words that can be shown by now and were not given before."""
+        """Return the new text that can be shown."""
         return self._reader.words()
 
     def close(self, done_reason: str = "stop") -> Reply:
-        """What the whole reply means."""
+        """Return the whole reply."""
         return self._reader.close(done_reason)

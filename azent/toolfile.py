@@ -1,7 +1,7 @@
-"""Tools from where people keep them: a file, a module, or one function of either.
+"""Loading tools from a Python file, a module, or one function of either.
 
-A file of tools is Python of the user's own and is run when it is loaded. It offers its `__all__`,
-else its `@tool` functions, else every public function defined (not imported) in it.
+A file of tools is the user's own Python and is run when it is loaded. It offers its `__all__`, else
+its `@tool` functions, else every public function that is defined (not imported) in it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ IN_A_FILE = "azent_tools_"  # how the names of modules begin that are a file of 
 
 
 def load_tools(source: str) -> list[Function]:
-    """The functions of "file.py", "package.module", "file.py:function" or "module:function".
+    """Return the functions of "file.py", "package.module", "file.py:name" or "module:name".
 
-    Raises ToolsFileError: it is not there, does not import, or has nothing to offer.
+    Raises ToolsFileError if it is missing, does not import, or offers no function.
     """
     place, wanted = _split(source)
     module = _module(place)
@@ -43,9 +43,9 @@ def load_tools(source: str) -> list[Function]:
 
 
 def offered(module: ModuleType, source: str = "") -> list[Function]:
-    """The functions that a module offers as tools, in the order in which they stand in it.
+    """Return the functions that a module offers as tools, in the order of their definitions.
 
-    Raises ToolsFileError, which names the source, for an `__all__` that names no functions.
+    Raises ToolsFileError that names `source`, for an `__all__` with other things than functions.
     """
     source, named = source or module.__name__, getattr(module, "__all__", None)
     if named is not None:
@@ -64,7 +64,7 @@ def _names(given: Any, source: str) -> Iterable[str]:
 
 
 def _split(source: str) -> tuple[str, str]:
-    """The place and the names after its last colon; a drive's colon, as in C:\\x.py, is none."""
+    """Split a source at its last colon, except the colon of a drive (C:\\x.py)."""
     place, colon, names = source.rpartition(":")
     return (place, names) if colon and len(place) > 1 and "\\" not in names else (source, "")
 
@@ -79,7 +79,7 @@ def _named(module: ModuleType, name: str, source: str) -> Function:
 
 
 def _is_own(value: Any, module: ModuleType) -> bool:
-    """Is this a function that the module defines, not one that it imports?"""
+    """Return whether a function is defined in the module, not imported."""
     return inspect.isfunction(value) and value.__module__ == module.__name__
 
 
@@ -118,14 +118,14 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def _free_name(name: str) -> str:
-    """A module name that no other load has: the functions of that one still look theirs up."""
+    """Return a module name that is not in use; earlier functions still look theirs up."""
     numbered = (f"{name}_{number}" for number in itertools.count(2))
     return next(each for each in itertools.chain([name], numbered) if each not in sys.modules)
 
 
 @contextmanager
 def _plain_errors(place: str) -> Iterator[None]:
-    """Whatever a file of tools raises when it is run becomes one plain error."""
+    """Turn any exception of a file of tools into one ToolsFileError."""
     try:
         yield
     except ToolsFileError:
@@ -137,7 +137,7 @@ def _plain_errors(place: str) -> Iterator[None]:
 
 
 def _last_line(error: BaseException, place: str) -> str:
-    """Where in the file it failed, if it was there."""
+    """Return the line of the file where an error happened, as " (line 3)", or ""."""
     if isinstance(error, SyntaxError):
         return ""
     wanted = str(Path(place).resolve())

@@ -1,7 +1,7 @@
-"""A tool: a function, the schema that a model is shown of it, and how it may be run.
+"""A tool: a function, the schema that a model sees, and options for running it.
 
-Any callable is a tool as it is; `@tool` adds what cannot be read off it. The function stays what it
-was, to be called, tested and pickled as before: the options are kept beside it.
+Any callable can be a tool; `@tool` adds what its signature cannot say. The function itself stays
+unchanged, so that it can be called, tested and pickled as before.
 """
 
 from __future__ import annotations
@@ -28,10 +28,14 @@ RESERVED = {"auto", "none", "required"}  # what `choice` can say beside a tool's
 class Options:
     """How a tool may be run.
 
-    `readonly`: changes nothing, so it may start early and run again. `confirm`: a person is asked
-    first. `serial`: never beside another call. `repeatable`: the same call twice means twice.
-    `timeout`: seconds for one call. `isolate`: in a process of its own, killed at the limit.
-    `retries`: how often it is tried again when it raises.
+    - `name`, `description`: replace those of the function.
+    - `readonly`: it changes nothing, so it may start early and run again.
+    - `confirm`: a person has to approve each call.
+    - `serial`: it never runs beside another call.
+    - `repeatable`: two equal calls both run.
+    - `timeout`: the time limit of one call, in seconds.
+    - `isolate`: it runs in a process of its own, which is killed at the time limit.
+    - `retries`: how many times a call is tried again after an exception.
     """
 
     name: str | None = None
@@ -61,7 +65,7 @@ class Options:
 class Tool:
     """A function that can be offered to a model. `function` is the original.
 
-    `trusted` is whether its schema is the user's own: only then its patterns are evaluated.
+    `trusted` says whether the schema is the user's own: only then are its patterns evaluated.
     """
 
     name: str
@@ -94,8 +98,8 @@ def tool(
 def tool(function: Function | None = None, /, **options: Any) -> Any:
     """Mark a function as a tool, plainly (`@tool`) or with options (`@tool(readonly=True)`).
 
-    The options are those of `Options`. Gives the function itself back, or a partial of it where it
-    cannot carry a mark of its own (a bound method, a builtin, one marked otherwise before).
+    The options are the fields of `Options`. Returns the function itself, or a partial of it if no
+    attribute can be set on it (a bound method, a builtin, or one that has other options already).
     """
     if function is None:
         return functools.partial(_marked, options=Options(**options))
@@ -115,7 +119,7 @@ def _marked(function: Any, options: Options) -> Any:
 
 
 def options_of(function: object) -> Options | None:
-    """The options that `@tool` gave a function, or None."""
+    """Return the options that `@tool` gave a function, or None."""
     found = getattr(function, MARK, None)
     return found if isinstance(found, Options) else None
 
@@ -123,10 +127,10 @@ def options_of(function: object) -> Options | None:
 def function_to_json(
     function: Callable[..., Any], *, name: str | None = None, description: str | None = None
 ) -> dict[str, Any]:
-    """The schema of a function: {"name", "description", "parameters", "returns"}, plain JSON.
+    """Return the schema of a function: {"name", "description", "parameters", "returns"}.
 
-    A name and a description that are not given here are those of `@tool`, else the function's own.
-    SchemaError: it cannot be offered to a model.
+    By default the name and description are those of `@tool`, else the function's own. Raises
+    SchemaError for a function that cannot be offered to a model.
     """
     from azent import schema
 
@@ -137,7 +141,7 @@ def function_to_json(
 
 
 def as_tool(thing: object) -> Tool:
-    """The tool that a function, or anything with a method `as_tool`, is. Raises SchemaError."""
+    """Return the Tool of a function, or of an object with `as_tool`. Raises SchemaError."""
     if isinstance(thing, Tool):
         return thing
     if hasattr(thing, "as_tool"):
@@ -159,7 +163,7 @@ def _introspected(function: Callable[..., Any], options: Options) -> Tool:
 
 
 def spec_of(thing: object) -> Spec:
-    """The spec of a tool, a function, or a dict that is one already (OpenAI's wrapping too)."""
+    """Return the spec of a tool, a function, or a dict that is a spec (also in OpenAI's form)."""
     if not isinstance(thing, Mapping):
         return as_tool(thing).spec
     from azent.schema.bounds import check_foreign
@@ -178,12 +182,12 @@ def spec_of(thing: object) -> Spec:
 
 
 def are_trusted(things: Iterable[object]) -> bool:
-    """Are all of these the user's own? A dict may come from anywhere."""
+    """Return whether all schemas are the user's own; a dict may come from anywhere."""
     return all(not isinstance(t, dict) and getattr(t, "trusted", True) for t in things)
 
 
 def specs_of(things: Iterable[object]) -> dict[str, Spec]:
-    """The specs of many, by name. Raises SchemaError where two bear one name."""
+    """Return the specs of tools by name. Raises SchemaError if two have the same name."""
     specs: dict[str, Spec] = {}
     for spec in map(spec_of, things):
         if spec["name"] in specs:
@@ -195,10 +199,10 @@ def specs_of(things: Iterable[object]) -> dict[str, Spec]:
 
 
 def choice_among(choice: str, names: Iterable[str]) -> str:
-    """The choice, if it is one for tools of these names. Raises UsageError."""
+    """Return `choice` if it is valid for tools of these names. Raises UsageError."""
     return one_of("choice", choice, [*sorted(RESERVED), *names])
 
 
 def duplicate(name: str) -> SchemaError:
-    """The error for a name that is taken."""
+    """Return the error for a name that is already in use."""
     return SchemaError(f"two tools are named {name!r}", "Rename one: @azent.tool(name=...).")

@@ -1,14 +1,14 @@
-"""OpenTelemetry spans of a run, by the names of its conventions for generative AI.
+"""OpenTelemetry spans of a run, named by the semantic conventions for generative AI.
 
     invoke_agent               the run of an agent on a question
     ├── chat MODEL             each request to the model
     └── execute_tool TOOL      each call
 
-A chain has a span of its own, and one in it for each step.
+A chain has a span, with a child span for each step.
 
-Spans are made where the program has loaded `opentelemetry.trace` itself: whoever uses it has, and
-everyone else pays nothing. What was asked, said and returned is put into them only where
-OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says so.
+Spans are made only if the program has imported `opentelemetry.trace`, so others pay nothing. They
+contain messages, inputs and results only if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is
+set.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Each = TypeVar("Each")
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What is known of a run before it begins."""
+    """The attributes of a run that are known before it starts."""
 
     model: str
     provider: str
@@ -53,7 +53,7 @@ class RunInfo:
 
 
 def traced(events: Generator[Event, None, None], run: RunInfo) -> Generator[Event, None, None]:
-    """The same events, with spans made of them where the program uses OpenTelemetry."""
+    """Yield the same events, and record spans of them if OpenTelemetry is in use."""
     if not _is_used():
         yield from events
         return
@@ -68,7 +68,7 @@ def traced(events: Generator[Event, None, None], run: RunInfo) -> Generator[Even
 
 
 async def atraced(events: AsyncGenerator[Event, None], run: RunInfo) -> AsyncGenerator[Event, None]:
-    """The asynchronous twin of `traced`."""
+    """Do what `traced` does, on an event loop."""
     async with aclosing(events):
         if not _is_used():
             async for each in events:
@@ -85,7 +85,7 @@ async def atraced(events: AsyncGenerator[Event, None], run: RunInfo) -> AsyncGen
 
 
 def spanned(events: Iterator[Each], name: str) -> Generator[Each, None, None]:
-    """The same events, with a span of that name around them where OpenTelemetry is used."""
+    """Yield the same events, inside one span of that name if OpenTelemetry is in use."""
     with _ended(events), _span(name) as current:
         while True:
             with current():
@@ -96,7 +96,7 @@ def spanned(events: Iterator[Each], name: str) -> Generator[Each, None, None]:
 
 
 async def aspanned(events: AsyncGenerator[Each, None], name: str) -> AsyncGenerator[Each, None]:
-    """The asynchronous twin of `spanned`."""
+    """Do what `spanned` does, on an event loop."""
     async with aclosing(events):
         with _span(name) as current:
             while True:
@@ -118,7 +118,7 @@ def _ended(events: Iterator[Any]) -> Iterator[None]:
 
 @contextmanager
 def _span(name: str) -> Iterator[Callable[[], AbstractContextManager[object]]]:
-    """A span, as a function that makes it the parent of those that others begin meanwhile."""
+    """Open a span; yield a function that makes it the parent of spans started meanwhile."""
     if not _is_used():
         yield nullcontext
         return
@@ -142,7 +142,7 @@ def _is_used() -> bool:
 
 @contextmanager
 def _recorded(run: RunInfo) -> Iterator[_Recorder]:
-    """A recorder whose spans are all ended, whatever happens; an error is noted in them."""
+    """Yield a recorder; at the end, record an error if any, and end all its spans."""
     recorder = _Recorder(run)
     try:
         yield recorder
@@ -154,7 +154,7 @@ def _recorded(run: RunInfo) -> Iterator[_Recorder]:
 
 
 class _Recorder:
-    """The open spans of one run: its own, that of the request, and those of calls by their id."""
+    """The open spans of one run: of the run, of the current request, and of each call."""
 
     def __init__(self, run: RunInfo) -> None:
         from opentelemetry import trace
@@ -177,7 +177,7 @@ class _Recorder:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Makes the run's span the parent of those that others begin meanwhile."""
+        """Make the run's span the parent of spans that are started meanwhile."""
         from opentelemetry import context
 
         token = context.attach(self._context)
@@ -187,7 +187,7 @@ class _Recorder:
             context.detach(token)
 
     def see(self, event: Event) -> None:
-        """Begin and end spans as an event says."""
+        """Start or end the span of an event."""
         match event:
             case Asking():
                 self._open[CHAT] = self._begun(
@@ -205,12 +205,12 @@ class _Recorder:
                 self._say(self._run, "gen_ai.output.messages", _message("assistant", text))
 
     def fail(self, error: Exception) -> None:
-        """Note the error that ended the run."""
+        """Record the error that ended the run."""
         for span in (*self._open.values(), self._run):
             self._mark_failed(span, type(error).__name__, str(error) if self._says else "")
 
     def end(self) -> None:
-        """End what is open."""
+        """End all open spans."""
         for span in (*self._open.values(), self._run):
             span.end()
 

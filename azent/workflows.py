@@ -176,11 +176,13 @@ def _value(events: Sequence[ChainEvent]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an agent is told and can call in one state, and the states that it can go to from there.
+    """One state of an agent: its system text and tools, and the states that it leads to.
 
-    `to` maps the names of these to None if the model decides, by calling `go_to`, or to a function
-    from an Answer to True or False; the first one that returns True counts. `about` describes this
-    state to a model that can go to it.
+    - `name`: the name of the state.
+    - `system`, `tools`, `prompts`: those of an Agent, for this state.
+    - `to`: the next states by name: None if the model decides, by calling `go_to`, or a function
+      from an Answer to True or False; the first one that returns True counts.
+    - `about`: describes this state to a model that can go to it.
     """
 
     name: str
@@ -192,12 +194,12 @@ class State:
 
 
 class States:
-    """An agent that goes through states and starts in the first of them.
+    """An agent that moves between states and starts in the first of them.
 
     `settings` are those of `Agent`, for all states. `ask`, `stream`, `aask`, `astream` and
-    `as_tool` are an Agent's; a question is answered in the state that the conversation is in, or
-    has come to meanwhile. `str()` shows the states and the ways between them. Raises UsageError for
-    a way that leads to no state, and what Agent raises.
+    `as_tool` are those of an Agent. A question is answered in the current state, or in the state
+    that the turn has moved to. `str()` shows the states and their transitions. Raises UsageError
+    for a transition to an unknown state, and what Agent raises.
     """
 
     def __init__(self, model: str | Model, states: Iterable[State], **settings: Any) -> None:
@@ -220,7 +222,7 @@ class States:
         self.aask, self.astream = first.aask, first.astream
 
     def state_of(self, log: Answer | Log) -> str:
-        """The name of the state that a conversation is in."""
+        """Return the name of the state that a conversation is in."""
         return last_state(arguments.log_in(log), self.states) or self.start
 
     def __str__(self) -> str:
@@ -251,7 +253,7 @@ class States:
 
 
 def _by_name(states: Iterable[State]) -> dict[str, State]:
-    """The states by name. Raises UsageError for states that cannot be used."""
+    """Return the states by name. Raises UsageError for states that cannot be used."""
     listed = list(arguments.many("states", states, "[azent.State(...), ...]"))
     named = {state.name: state for state in map(_checked, listed)}
     if not listed or len(named) < len(listed):

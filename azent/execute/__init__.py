@@ -1,12 +1,15 @@
-"""Runs calls, side by side, and makes a short honest text of whatever comes of each.
+"""Running tool calls concurrently, and turning whatever they return or raise into a result.
 
-Each call is a `concurrent.futures.Future[Ran]` that always comes to a result and never raises: the
-synchronous driver waits for it, the asynchronous one wraps it. Nothing here waits; what must follow
-something is called back by it.
+Each call is a `concurrent.futures.Future[Ran]`, which always gets a result and never an exception:
+the synchronous driver waits for it, the asynchronous one wraps it. Nothing in this package blocks;
+what has to follow an event is registered as a callback.
 
     execution     which calls run at the same time, and where
     job           one call: its time limit, its retries, its end
-    places        where functions run: threads, executors, event loops, processes of their own
+    threads       daemon threads, background event loops and timers
+    isolate       a call in a process of its own, which `worker` runs in
+    elsewhere     checks on functions that an executor sends to other processes
+    turnstile     a semaphore with callbacks
     outcome       values and exceptions as results
 """
 

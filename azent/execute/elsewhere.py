@@ -1,4 +1,4 @@
-"""Functions that run in other processes must be sent there: which cannot be is told at once."""
+"""Checks that an executor can send functions to its processes, before the first call does."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ HINT = "Let it hold no open files, locks or connections, and define it where the
 
 
 def check_executor(executor: Executor | None, tools: Iterable[Tool]) -> None:
-    """Raise SchemaError that names a tool which an executor could not send to its processes.
+    """Check that an executor can run the tools.
 
-    Raises UsageError for what is no executor.
+    Raises SchemaError that names a tool which cannot be sent to the executor's processes, and
+    UsageError for an object that is not an executor.
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise UsageError(f"executor is {executor!r}", "Give a concurrent.futures.Executor.")
@@ -27,7 +28,7 @@ def check_executor(executor: Executor | None, tools: Iterable[Tool]) -> None:
 
 
 def check_sendable(dumps: Dumps, tools: Iterable[Tool]) -> None:
-    """Raise SchemaError that names the first tool which cannot be made into bytes."""
+    """Raise SchemaError that names the first tool which cannot be pickled by `dumps`."""
     for tool in tools:
         try:
             dumps(tool.function)
@@ -37,7 +38,7 @@ def check_sendable(dumps: Dumps, tools: Iterable[Tool]) -> None:
 
 
 def _dumps_of(executor: Executor | None) -> Dumps | None:
-    """How an executor makes functions into bytes, None where they stay in this process."""
+    """Return the pickling function of an executor, None if it runs in this process."""
     if isinstance(executor, ProcessPoolExecutor):
         return pickle.dumps
     if type(executor).__module__.partition(".")[0] == "distributed":

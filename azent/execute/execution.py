@@ -1,4 +1,4 @@
-"""Which of the calls of a run go on at the same time, and where each of them runs."""
+"""Running calls under a concurrency limit, each in the place that suits its function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from azent.execute.outcome import (
     waiting_on,
 )
 from azent.execute.threads import DaemonThreads, background_loop
-from azent.execute.turnstile import Turnstile
+from azent.execute.turnstile import CallbackSemaphore
 from azent.messages import Call, Context, Result
 from azent.tools import Options, Tool
 
@@ -34,12 +34,20 @@ RunCall = Callable[[Call], Any]  # a Result or any value, or an awaitable of one
 
 
 class Execution:
-    """What runs the calls of one run of an agent, `width` at most at once.
+    """The executor of all tool calls of one run of an agent.
 
-    Synchronous functions run in daemon threads, or on `executor`; asynchronous ones on `loop`, else
-    on one background loop; those with `isolate` in a process of their own. `run` takes the place of
-    all functions. `began` is called right before a call begins, in whatever thread that is; what it
-    raises is what comes of the call. Leaving it stops what can be stopped.
+    Synchronous functions run in daemon threads, asynchronous ones on an event loop, and functions
+    with `isolate` in a process of their own. Leaving the context manager stops every call that can
+    be stopped.
+
+    - `tools`: the tools by name.
+    - `width`: the concurrency limit, in calls.
+    - `context`: the value for functions that declare a Context.
+    - `executor`: runs the synchronous functions in place of the threads.
+    - `run`: a function that runs every call in place of the tools' own functions.
+    - `result_chars`: the most characters of one result.
+    - `loop`: the event loop for asynchronous functions; by default one background loop.
+    - `began`: called in any thread right before a call starts; its exception becomes the result.
     """
 
     def __init__(
@@ -58,12 +66,12 @@ class Execution:
         self.tools = tools
         self.context = context if isinstance(context, Context) else Context(context)
         self._executor = executor
-        self._instead = run
+        self._run_call = run
         self._result_chars = result_chars
         self._loop = loop or background_loop()
         self._began = began
         self._width = width
-        self._turnstile = Turnstile(width)
+        self._semaphore = CallbackSemaphore(width)
         self._threads = DaemonThreads()
         self._jobs: set[Job] = set()
 
@@ -81,7 +89,7 @@ class Execution:
         self._threads.shutdown(wait=False)
 
     def start(self, calls: Sequence[Call]) -> dict[Future[Ran], Call]:
-        """Start calls: side by side, but serial ones alone, and as many at once as `width` says."""
+        """Start calls under the concurrency limit, and return their futures."""
         return {self._start(call): call for call in calls}
 
     def _start(self, call: Call) -> Future[Ran]:
@@ -91,34 +99,34 @@ class Execution:
             done: Future[Ran] = Future()
             done.set_result(Ran(launch))
             return done
-        job = Job(call, partial(self._begun, call, launch), options, self._result_chars)
+        job = Job(call, partial(self._launch, call, launch), options, self._result_chars)
         self._jobs.add(job)
         job.future.add_done_callback(lambda _: self._jobs.discard(job))
-        self._let_in(job, options)
+        self._admit(job, options)
         return job.future
 
-    def _begun(self, call: Call, launch: Launch) -> tuple[Future[Any], Stop]:
+    def _launch(self, call: Call, launch: Launch) -> tuple[Future[Any], Stop]:
         self._began(call)
         return launch()
 
-    def _let_in(self, job: Job, options: Options) -> None:
+    def _admit(self, job: Job, options: Options) -> None:
         weight = self._width if options.serial else 1
-        gate = _gate_of(self.tools[job.call.tool]) if options.serial else None
+        semaphore = _serial_semaphore(self.tools[job.call.tool]) if options.serial else None
 
         def begin() -> None:
-            job.future.add_done_callback(lambda _: self._turnstile.leave(weight))
-            job.begin(gate)
+            job.future.add_done_callback(lambda _: self._semaphore.release(weight))
+            job.begin(semaphore)
 
-        self._turnstile.enter(begin, weight)
+        self._semaphore.acquire(begin, weight)
 
     # ---- where a call runs -----------------------------------------------------------------------
 
     def _launcher(self, call: Call) -> Launch | Result:
-        """How a call is launched, or the result of one that cannot be."""
+        """Return the function that launches a call, or the result if it cannot run."""
         if call.problem is not None:
             return illegal(call)
-        if self._instead is not None:
-            return self._fitting(self._instead, partial(self._instead, own_copy(call)))
+        if self._run_call is not None:
+            return self._run_launcher(self._run_call, partial(self._run_call, own_copy(call)))
         if call.tool not in self.tools:
             return failed(call, f"there is no function {call.tool!r}")
         return self._tool_launcher(call, self.tools[call.tool])
@@ -138,7 +146,7 @@ class Execution:
         place = self._in_thread if self._executor is None else self._elsewhere
         return partial(place, function)
 
-    def _fitting(self, run: RunCall, function: Callable[[], Any]) -> Launch:
+    def _run_launcher(self, run: RunCall, function: Callable[[], Any]) -> Launch:
         is_async = inspect.iscoroutinefunction(run)
         return partial(self._on_loop if is_async else self._in_thread, function)
 
@@ -171,23 +179,26 @@ def _in_context(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def gathered(execution: Execution, calls: Sequence[Call]) -> tuple[Result, ...]:
-    """The results of calls, in their order, once all are in."""
+    """Run calls and return their results, in the order of the calls."""
     return tuple(future.result().result for future in execution.start(calls))
 
 
 # ---- serial tools --------------------------------------------------------------------------------
 
-_gates: weakref.WeakKeyDictionary[Any, Turnstile] = weakref.WeakKeyDictionary()
+_semaphores: weakref.WeakKeyDictionary[Any, CallbackSemaphore] = weakref.WeakKeyDictionary()
 
 
-def _gate_of(tool: Tool) -> Turnstile:
-    """The gate of a serial tool: one for its function, in all conversations of this process."""
+def _serial_semaphore(tool: Tool) -> CallbackSemaphore:
+    """Return the semaphore of a serial tool, shared by all conversations of this process."""
     try:
-        return _gates.setdefault(tool.function, Turnstile(1))
+        return _semaphores.setdefault(tool.function, CallbackSemaphore(1))
     except TypeError:  # a callable that cannot be a key: one for all of its class
-        return _gates.setdefault(type(tool.function), Turnstile(1))
+        return _semaphores.setdefault(type(tool.function), CallbackSemaphore(1))
 
 
 def chars_for(num_ctx: int | None) -> int:
-    """The most characters of a result for a context: in English, a token has about four of them."""
+    """Return the most characters of one result for a context window of `num_ctx` tokens.
+
+    A token of English text has about four characters, so one result takes a quarter of it.
+    """
     return max(FEWEST_RESULT_CHARS, min(num_ctx or RESULT_CHARS, RESULT_CHARS))

@@ -1,10 +1,10 @@
-"""A call in a process of its own, which can be killed, and which dies with this one.
+"""A tool call in a process of its own, which can be killed, and which ends with this process.
 
-The process is a fresh interpreter (`worker`), not a fork: a copy of a process with threads may hang
-on any lock that one of them held. So it has to find the function again: it imports the function's
-module, or runs the module's file where that is not importable by name. The payload goes in by its
-standard input, which stays open for as long as this process lives; the outcome comes back by its
-standard output.
+The process is a fresh interpreter (see `worker`), not a fork: a forked copy of a process with
+threads may deadlock on a lock that one of them held. So it has to find the function again: it
+imports the function's module, or runs the module's file if that cannot be imported by name. The
+payload is sent over standard input, which stays open as long as this process lives; the outcome
+comes back over standard output.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from functools import partial
 from typing import Any
 
 from azent.errors import SchemaError, ToolFailed, UsageError
-from azent.execute.outcome import Told
+from azent.execute.outcome import RemoteError
 from azent.execute.worker import LOADING, MAIN, receive, send
 
 HINT = "Define it at the top level of a module, where another process can import it."
 
 
 class Isolated:
-    """A function with its arguments, run in a process of its own."""
+    """A function with its arguments, to be run in a process of its own."""
 
     def __init__(self, function: partial[Any]) -> None:
         self._function = function
@@ -37,21 +37,24 @@ class Isolated:
         self._lock = threading.Lock()
 
     def run(self) -> Any:
-        """What the function returns. Raises ToolFailed where it did, Told for all else."""
+        """Run the function and return its value.
+
+        Raises ToolFailed if the function did, and RemoteError for any other exception.
+        """
         payload = _payload(self._function)
         process = self._start()
         with process:
-            said = _exchange(process, payload)
+            answer = _exchange(process, payload)
             self.stop()  # and whatever it has started
-        if not said:
-            raise Told(_ending(process.returncode))
-        kind, value = _Unpickler.loads(said)
+        if not answer:
+            raise RemoteError(_exit_reason(process.returncode))
+        kind, value = _Unpickler.loads(answer)
         if kind == "returned":
             return value
-        raise ToolFailed(value) if kind == "failed" else Told(value)
+        raise ToolFailed(value) if kind == "failed" else RemoteError(value)
 
     def stop(self) -> None:
-        """Kill the process, and those that it started."""
+        """Kill the process and all processes that it started."""
         with self._lock:
             self._stopped = True
             process, self._process = self._process, None
@@ -72,9 +75,9 @@ class Isolated:
 
 
 def _boot() -> str:
-    """The code that the process begins with: it finds modules where this process does.
+    """Return the code that the process starts with, which sets this process's `sys.path`.
 
-    Only not in the current folder, where anyone may have put some: what depends on it is left out.
+    Relative entries are left out, because anyone may have put modules into the current folder.
     """
     places = [place for place in sys.path if os.path.isabs(place)]
     places.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -82,7 +85,7 @@ def _boot() -> str:
 
 
 def check_isolation(function: Any) -> None:
-    """Raise SchemaError for a function that no other process could find."""
+    """Raise SchemaError for a function that another process could not import."""
     try:
         pickle.dumps(function)
     except Exception as error:
@@ -93,7 +96,7 @@ def check_isolation(function: Any) -> None:
 
 
 def refuse_while_loading() -> None:
-    """Raise UsageError in a script that is only being loaded, to find a function in it."""
+    """Raise UsageError if this script is only loaded to find a function in it."""
     if getattr(sys.modules["__main__"], LOADING, False):
         raise UsageError(
             "this script was only to be loaded, for a function of it that runs isolated",
@@ -115,7 +118,7 @@ def _payload(function: partial[Any]) -> bytes:
 
 
 def _module_of(function: Any) -> str:
-    """The name of the module that a callable is found in."""
+    """Return the name of the module that defines a callable."""
     while isinstance(function, partial):
         function = function.func
     owner = function if hasattr(function, "__qualname__") else type(function)
@@ -123,7 +126,7 @@ def _module_of(function: Any) -> str:
 
 
 def _exchange(process: subprocess.Popen[bytes], payload: bytes) -> bytes:
-    """Give a process its payload, and take what it says; nothing where it died."""
+    """Send a payload to a process and return its answer, b"" if it died."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -133,15 +136,15 @@ def _exchange(process: subprocess.Popen[bytes], payload: bytes) -> bytes:
     return receive(process.stdout)
 
 
-def _ending(code: int) -> str:
-    """In words, how a process ended that said nothing."""
+def _exit_reason(code: int) -> str:
+    """Describe how a process ended that sent no answer."""
     if code < 0:
         return f"its process was ended by {signal.Signals(-code).name}"
     return f"its process ended with exit code {code}"
 
 
 class _Unpickler(pickle.Unpickler):
-    """Finds the classes of a script, which the worker knows by another name."""
+    """An unpickler that finds the classes of a script, which the worker loads as `MAIN`."""
 
     def find_class(self, module: str, name: str) -> Any:
         return super().find_class("__main__" if module == MAIN else module, name)

@@ -1,4 +1,4 @@
-"""Values and exceptions as results: the model can read whatever came of a function."""
+"""Values and exceptions as tool results, which the model can read."""
 
 from __future__ import annotations
 
@@ -24,55 +24,55 @@ AND_MORE = "... and more"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of a call, and how many seconds it took; 0 where it was not begun."""
+    """The result of a call, and the seconds that it took; 0 if it never started."""
 
     result: Result
     seconds: float = 0.0
 
 
 class Escaped(Exception):
-    """Carries a SystemExit or its like out of an event loop, which would end because of it."""
+    """A wrapper that carries SystemExit or KeyboardInterrupt out of an event loop alive."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-class Told(Exception):
-    """An error of another process, in the words that the model is told."""
+class RemoteError(Exception):
+    """An exception of another process, as the text that the model gets."""
 
 
 # ---- running a function to its end ---------------------------------------------------------------
 
 
 def complete(function: Callable[[], Any], wait: Callable[[Any], Any] | None = None) -> Any:
-    """What a function returns, its iterator's items taken, its awaitable waited for.
+    """Run a function and return its value, with iterators and awaitables resolved.
 
-    It is picklable, so that it can run in another process. `wait` waits for awaitables; without
-    it they get an event loop of their own.
+    It is picklable, so that it can run in another process. `wait` waits for awaitables; by default
+    they run on a new event loop.
     """
     value = function()
     if inspect.isawaitable(value) or inspect.isasyncgen(value):
         value = (wait or _wait)(value)
-    return _taken(value) if _is_iterator(value) else value
+    return _all_items(value) if _is_iterator(value) else value
 
 
 async def complete_async(function: Callable[[], Any]) -> Any:
-    """The same on an event loop."""
+    """Do what `complete` does, on an event loop."""
     try:
         value = await _awaited(function())
-        return _taken(value) if _is_iterator(value) else value
+        return _all_items(value) if _is_iterator(value) else value
     except (SystemExit, KeyboardInterrupt) as error:
         raise Escaped(error) from error
 
 
 def complete_here(function: Callable[[], Any]) -> Any:
-    """Run a function to its end in this thread; what it awaits runs on the background loop."""
+    """Run a function to its end in this thread; awaitables run on the background loop."""
     return complete(function, waiting_on(background_loop()))
 
 
 async def complete_beside(function: Callable[[], Any]) -> Any:
-    """Await an async function here, and run any other in a thread beside this event loop."""
+    """Await an asynchronous function here; run any other one in a thread."""
     called = function.func if isinstance(function, partial) else function
     if inspect.iscoroutinefunction(called):
         return await complete_async(function)
@@ -81,7 +81,7 @@ async def complete_beside(function: Callable[[], Any]) -> Any:
 
 
 def waiting_on(loop: asyncio.AbstractEventLoop) -> Callable[[Any], Any]:
-    """A function that waits for an awaitable from a thread, while it runs on `loop`."""
+    """Return a function that runs an awaitable on `loop` and waits for it in a thread."""
     return lambda value: asyncio.run_coroutine_threadsafe(_awaited(value), loop).result()
 
 
@@ -91,7 +91,7 @@ def _wait(value: Any) -> Any:
 
 async def _awaited(value: Any) -> Any:
     if inspect.isasyncgen(value):
-        return await _taken_async(value)
+        return await _all_items_async(value)
     return await value if inspect.isawaitable(value) else value
 
 
@@ -99,57 +99,57 @@ def _is_iterator(value: Any) -> bool:
     return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
 
 
-class _Taken:
-    """The items that were taken, with a word at the end where there are more."""
+class _BoundedList:
+    """A bounded list of items, with a mark at the end where items were left out."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
         self._size = 0
 
     def take(self, item: Any) -> bool:
-        """Take an item, unless there are enough; whether it was taken."""
+        """Append an item if the list is not full; return whether it was appended."""
         is_enough = len(self.items) == MOST_ITEMS or self._size > MOST_CHARS
         self.items.append(AND_MORE if is_enough else item)
         self._size += len(item) if isinstance(item, str | bytes) else 1
         return not is_enough
 
 
-def _taken(items: Iterator[Any]) -> list[Any]:
-    taken = _Taken()
+def _all_items(items: Iterator[Any]) -> list[Any]:
+    bounded = _BoundedList()
     for item in items:
-        if not taken.take(item):
+        if not bounded.take(item):
             break
     if inspect.isgenerator(items):
         items.close()
-    return taken.items
+    return bounded.items
 
 
-async def _taken_async(items: AsyncIterator[Any]) -> list[Any]:
-    taken = _Taken()
+async def _all_items_async(items: AsyncIterator[Any]) -> list[Any]:
+    bounded = _BoundedList()
     async for item in items:
-        if not taken.take(item):
+        if not bounded.take(item):
             break
     if inspect.isasyncgen(items):
         await items.aclose()
-    return taken.items
+    return bounded.items
 
 
 # ---- what came of it, as a result ----------------------------------------------------------------
 
 
 def outcome(call: Call, done: Future[Any], result_chars: int) -> Result:
-    """The result of a call whose function has ended, however it did."""
+    """Return the result of a call whose function has ended, with a value or an exception."""
     if done.cancelled():
         return failed(call, "it was cancelled")
     error = error_of(done)
     if error is not None:
-        as_it_is = isinstance(error, ToolFailed | Told)
+        as_it_is = isinstance(error, ToolFailed | RemoteError)
         return failed(call, str(error) if as_it_is else text_of(error, result_chars))
     return _succeeded(call, done.result(), result_chars)
 
 
 def error_of(done: Future[Any]) -> BaseException | None:
-    """The exception that a function ended with."""
+    """Return the exception that a function ended with, or None."""
     error = done.exception()
     return error.error if isinstance(error, Escaped) else error
 
@@ -163,21 +163,21 @@ def _succeeded(call: Call, value: Any, result_chars: int) -> Result:
 
 
 def own_copy(call: Call) -> Call:
-    """A call for a function that is not azent's: what it does to its input stays with it."""
+    """Copy a call, so that foreign code that changes its input cannot change the log."""
     return replace(call, tool_input=deepcopy(call.tool_input))
 
 
 def failed(call: Call, text: str) -> Result:
-    """The result of a call that came to nothing."""
+    """Return the result of a call that failed."""
     return Result(call.tool, text, ok=False, id=call.id)
 
 
 def illegal(call: Call) -> Result:
-    """The result of a call that has a problem: what to mend."""
+    """Return the result of an invalid call: the problem that the model must correct."""
     assert call.problem is not None
     return Result(call.tool, call.problem.message, False, call.problem, id=call.id)
 
 
 def timed_out(call: Call, seconds: float | None) -> Result:
-    """The result of a call past its time limit."""
+    """Return the result of a call that reached its time limit."""
     return failed(call, f"no result within the time limit of {seconds:g} s")

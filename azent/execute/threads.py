@@ -1,7 +1,7 @@
-"""Threads and event loops of azent's own, none of which keeps the program from ending.
+"""Daemon threads and background event loops, which never keep the program from exiting.
 
-The standard library waits for the threads of its executors at exit, so that one hung call would
-hang the exit.
+The standard library joins the threads of its executors at exit, so that one hanging call would
+block the exit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CLOCK = "azent-clock"
 
 
 class DaemonThreads(Executor):
-    """An executor with a thread for each piece of work at a time; idle ones are used again."""
+    """An executor that starts a thread whenever no idle one is left."""
 
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
@@ -31,7 +31,7 @@ class DaemonThreads(Executor):
         self._closed = False
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Have the function run in a thread, now."""
+        """Run the function in a thread at once, and return its future."""
         future: Future[Any] = Future()
         with self._lock:
             if self._closed:
@@ -46,7 +46,7 @@ class DaemonThreads(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the threads end once their work is done, and wait for them if asked."""
+        """Let the threads end after their work, and join them if `wait` is true."""
         with self._lock:
             self._closed = True
             for _ in self._threads:
@@ -64,7 +64,11 @@ class DaemonThreads(Executor):
             del future, function, item
 
     def _perform(self, future: Future[Any], function: Callable[[], Any]) -> None:
-        """Run work. The thread counts as idle before it tells: what it tells may make new work."""
+        """Run a function and set its future.
+
+        The thread is counted as idle before that, because a callback of the future may submit more
+        work.
+        """
         try:
             value = function()
         except BaseException as error:
@@ -80,18 +84,18 @@ class DaemonThreads(Executor):
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The one loop for asynchronous tools of synchronous runs.
+    """Return the event loop that runs asynchronous tools for synchronous callers.
 
-    A run inside of such a tool, which keeps that loop from going on, gets another one.
+    A synchronous run inside such a tool blocks this loop, so it gets another one.
     """
     here = threading.current_thread().name
     return _loop(f"{here}-inner" if here.startswith(LOOP) else LOOP, os.getpid())
 
 
 def after(seconds: float, ring: Callable[[], object]) -> Callable[[], object]:
-    """Have `ring` called so many seconds from now; what comes back calls it off.
+    """Call `ring` after some seconds, and return a function that cancels the timer.
 
-    The clock has a thread of its own, so that no tool that blocks its loop can hold it up.
+    Timers have a thread of their own, so that a tool that blocks its event loop cannot delay them.
     """
     loop = _loop(CLOCK, os.getpid())
     timers: list[asyncio.TimerHandle] = []
@@ -107,10 +111,11 @@ _loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
 
 
 def _loop(name: str, process: int) -> asyncio.AbstractEventLoop:
-    """A loop in a thread; a forked process, which has none of our threads, starts its own.
+    """Return the event loop of a name, started in a thread on first use in this process.
 
-    There is no lock, which a fork could leave locked: of threads that want a new loop at the same
-    time each makes one, and the first to put it down has it started for all.
+    A forked process has none of our threads, so it starts its own. There is no lock, because a fork
+    could copy it locked: threads that race each create a loop, and only the first one stored is
+    used.
     """
     if (known := _loops.get((name, process))) is not None:
         return known

@@ -1,4 +1,4 @@
-"""Who may go in now, and who has to wait for others to leave."""
+"""A semaphore that calls a function when it is acquired, so that no thread ever blocks."""
 
 from __future__ import annotations
 
@@ -9,42 +9,47 @@ from collections.abc import Callable
 Action = Callable[[], object]
 
 
-class Turnstile:
-    """Lets in as much at once as there is room for, in order.
+class CallbackSemaphore:
+    """A first-in, first-out semaphore with callbacks instead of blocking.
 
-    Nobody blocks: what waits is a function, which is called by whoever makes room for it. It must
-    not raise, and `leave` must follow once for each that was called.
+    A waiting function is called by the thread that releases the semaphore for it. It must not
+    raise, and each call of it must be followed by one `release`.
     """
 
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._inside = 0
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._in_use = 0
         self._waiting: deque[tuple[Action, Action | None, int]] = deque()
-        self._jammed = False
+        self._is_stuck = False
         self._busy = False
         self._lock = threading.Lock()
 
-    def enter(self, begin: Action, weight: int = 1, *, otherwise: Action | None = None) -> None:
-        """Call `begin` as soon as there is room; `otherwise` in its place, if it is jammed."""
-        with self._lock:
-            self._waiting.append((begin, otherwise, min(weight, self._room)))
-        self._let_in()
+    def acquire(self, begin: Action, weight: int = 1, *, if_stuck: Action | None = None) -> None:
+        """Call `begin` as soon as the semaphore can be acquired.
 
-    def leave(self, weight: int = 1) -> None:
-        """Make room for those who wait."""
+        - `begin`: the function to call; it then has the semaphore.
+        - `weight`: how much of the capacity it takes.
+        - `if_stuck`: called in place of `begin` if the semaphore is stuck.
+        """
         with self._lock:
-            self._inside -= min(weight, self._room)
-            self._jammed = False
-        self._let_in()
+            self._waiting.append((begin, if_stuck, min(weight, self._capacity)))
+        self._admit()
 
-    def jam(self) -> None:
-        """Turn away those who wait, and all who come until someone leaves."""
+    def release(self, weight: int = 1) -> None:
+        """Release the semaphore and call the functions that can now acquire it."""
         with self._lock:
-            self._jammed = self._inside > 0
-        self._let_in()
+            self._in_use -= min(weight, self._capacity)
+            self._is_stuck = False
+        self._admit()
 
-    def _let_in(self) -> None:
-        """Call who may go. One caller does it at a time, so that nothing calls back into itself."""
+    def refuse_waiting(self) -> None:
+        """Refuse all waiting and new functions until a holder releases the semaphore."""
+        with self._lock:
+            self._is_stuck = self._in_use > 0
+        self._admit()
+
+    def _admit(self) -> None:
+        """Call the waiting functions that may go; one thread at a time, to avoid recursion."""
         with self._lock:
             if self._busy:
                 return
@@ -55,13 +60,13 @@ class Turnstile:
     def _next(self) -> Action | None:
         with self._lock:
             if self._waiting:
-                begin, otherwise, weight = self._waiting[0]
-                if self._jammed and otherwise is not None:
+                begin, if_stuck, weight = self._waiting[0]
+                if self._is_stuck and if_stuck is not None:
                     self._waiting.popleft()
-                    return otherwise
-                if self._inside + weight <= self._room:
+                    return if_stuck
+                if self._in_use + weight <= self._capacity:
                     self._waiting.popleft()
-                    self._inside += weight
+                    self._in_use += weight
                     return begin
             self._busy = False
             return None

@@ -1,6 +1,6 @@
-"""The process in which an isolated call runs: it reads one call, runs it, and says what came of it.
+"""The program of an isolated process: it reads one call, runs it, and writes the outcome.
 
-It lives no longer than the process that started it: when its standard input ends, so does it.
+It ends with the process that started it: when its standard input is closed, it exits.
 """
 
 from __future__ import annotations
@@ -22,32 +22,35 @@ from typing import IO, Any, Literal
 MAIN = "__mp_main__"  # the name that a script is loaded by, as in multiprocessing
 LOADING = "__azent_loading__"  # true in a script while it is being loaded
 
-Said = tuple[Literal["returned", "raised", "failed"], Any]
+Outcome = tuple[Literal["returned", "raised", "failed"], Any]
 
 
 def send(pipe: IO[bytes], payload: bytes) -> None:
-    """Send a payload, its length first, so that it is known where it ends."""
+    """Write a payload, with its length first so that the reader knows where it ends."""
     pipe.write(struct.pack(">Q", len(payload)) + payload)
     pipe.flush()
 
 
 def receive(pipe: IO[bytes]) -> bytes:
-    """The payload that comes, empty where none does."""
+    """Read and return one payload, b"" if the pipe was closed."""
     length = pipe.read(8)
     return pipe.read(struct.unpack(">Q", length)[0]) if len(length) == 8 else b""
 
 
 def main() -> None:
-    """Run the call on standard input, and end."""
+    """Run the call from standard input, write its outcome, and exit."""
     asked, answer = _own_pipes()
     where, call = pickle.loads(receive(asked))
     _die_with_parent(asked, answer)
-    send(answer, _pickled(_said(where, call)))
-    os._exit(0)  # threads that the function left behind are not waited for
+    send(answer, _pickled(_outcome(where, call)))
+    os._exit(0)  # do not wait for threads that the function left behind
 
 
 def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Standard input and output for ourselves; the function gets nothing and standard error."""
+    """Return standard input and output for the worker's own use.
+
+    The function that runs gets an empty standard input, and standard error as its output.
+    """
     asked, answer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -55,7 +58,7 @@ def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return os.fdopen(asked, "rb"), os.fdopen(answer, "wb")
 
 
-def _said(where: Mapping[str, Any], call: bytes) -> Said:
+def _outcome(where: Mapping[str, Any], call: bytes) -> Outcome:
     from azent.errors import ToolFailed
     from azent.execute.outcome import complete
     from azent.results import text_of
@@ -67,22 +70,22 @@ def _said(where: Mapping[str, Any], call: bytes) -> Said:
         return "failed", str(error)
     except Exception as error:
         return "raised", text_of(error)
-    except BaseException as error:  # an exit is meant: it is not tried again
+    except BaseException as error:  # an exit is deliberate, so there is no retry
         return "failed", text_of(error)
 
 
-def _pickled(said: Said) -> bytes:
-    """The outcome as bytes; a value that cannot be pickled as its text."""
+def _pickled(outcome: Outcome) -> bytes:
+    """Pickle an outcome; a value that cannot be pickled is replaced by its text."""
     from azent.results import text_of
 
     try:
-        return pickle.dumps(said)
+        return pickle.dumps(outcome)
     except Exception:
-        return pickle.dumps((said[0], text_of(said[1])))
+        return pickle.dumps((outcome[0], text_of(outcome[1])))
 
 
 def _load(where: Mapping[str, Any]) -> None:
-    """Make sure that the function's module is there."""
+    """Load the module that defines the function."""
     name, file = where["name"], where["file"]
     if name == "__main__":
         _load_script(file, where["package"])
@@ -98,10 +101,10 @@ def _load(where: Mapping[str, Any]) -> None:
 
 
 def _import_root(name: str, file: Path) -> None:
-    """Import the outermost package of a module from the folder that the module was found in.
+    """Import the outermost package of a module from the folder that it was found in.
 
-    So a module of the current folder is found though that is not searched. The folder comes last
-    in the search: what else lies there takes no other module's place.
+    So a module of the current folder is found although that is not on the search path. The folder
+    is appended to the path, so that nothing in it can replace another module.
     """
     outermost, *inner = name.split(".")
     level = len(inner) + (file.stem == "__init__")
@@ -117,7 +120,7 @@ def _import_root(name: str, file: Path) -> None:
 
 
 def _load_script(file: str, package: str | None) -> None:
-    """Run the file of a script up to its guard; what fails below the function does not matter."""
+    """Run a script up to its `__main__` guard; an error after the function is harmless."""
     module = ModuleType(MAIN)
     module.__file__, module.__package__ = file, package
     sys.modules[MAIN] = sys.modules["__main__"] = module

@@ -1,8 +1,8 @@
-"""A turn of a conversation, as a generator that does nothing itself.
+"""A turn of a conversation, as a generator that does no input or output itself.
 
-It yields events for whoever watches, and effects that a driver carries out, sending back what came
-of them. The two drivers, one synchronous and one asynchronous, differ only in how they wait, so
-everything that must be the same for both stands here.
+The generator yields events for the caller to watch, and effects for a driver to carry out; the
+driver sends back what each effect returned. The synchronous and the asynchronous driver differ only
+in how they wait, so all logic that they share is in this package.
 """
 
 from __future__ import annotations
@@ -52,20 +52,21 @@ __all__ = [
 
 
 def converse(turn: Turn) -> Flow:
-    """From a question to its answer, which the generator returns."""
-    yield from _measured(turn)
-    yield from _troubles(turn)
-    answer = yield from _in_time(turn, _steps)
-    yield from _troubles(turn)
+    """Run a turn from its question to its answer, which the generator returns."""
+    yield from _measure_context(turn)
+    yield from _storage_warnings(turn)
+    answer = yield from _within_time_limit(turn, _steps)
+    yield from _storage_warnings(turn)
     return replace(answer, warnings=tuple(turn.warnings))
 
 
 def respond(turn: Turn) -> Flow:
-    """One reply to someone who runs the functions elsewhere: the calls to run, or an answer.
+    """Read one reply of the model for a caller that runs the tool calls itself.
 
-    Raises ModelTimeout past the deadline.
+    The returned Answer holds either the calls to run or the final text. Raises ModelTimeout when
+    the deadline has passed.
     """
-    yield from _measured(turn)
+    yield from _measure_context(turn)
     try:
         calls = yield from _calls_to_run(turn)
     except TimeUp as error:
@@ -74,13 +75,13 @@ def respond(turn: Turn) -> Flow:
     return replace(answer, calls=calls, warnings=tuple(turn.warnings))
 
 
-def _measured(turn: Turn) -> Moves:
-    """Fit requests into the context that there really is, whatever was hoped for."""
+def _measure_context(turn: Turn) -> Moves:
+    """Set the size of the context window to what the model really has."""
     turn.terms = replace(turn.terms, num_ctx=(yield Measure()))
 
 
 def _calls_to_run(turn: Turn) -> Generator[Effect | Event, Any, tuple[Call, ...]]:
-    """The calls that the next reply wants run, each once; none where it is an answer."""
+    """Return the tool calls of the next reply, without repetitions; () for a final answer."""
     while True:
         match next_step(turn.log, turn.terms):
             case Done():
@@ -95,13 +96,13 @@ def _calls_to_run(turn: Turn) -> Generator[Effect | Event, Any, tuple[Call, ...]
                 return to_run(calls, replace(turn.terms, repeatable=frozenset()))
 
 
-def _troubles(turn: Turn) -> Moves:
+def _storage_warnings(turn: Turn) -> Moves:
     while turn.troubles:
         yield turn.warn(turn.troubles.pop(0))
 
 
-def _in_time(turn: Turn, steps: Callable[[Turn], Flow]) -> Flow:
-    """The answer that some steps come to, or the one at hand when the time is up."""
+def _within_time_limit(turn: Turn, steps: Callable[[Turn], Flow]) -> Flow:
+    """Run the steps of a turn; when the time limit is reached, return the answer so far."""
     try:
         return (yield from steps(turn))
     except TimeUp:
@@ -125,7 +126,7 @@ def _steps(turn: Turn) -> Flow:
 
 
 def _stop(turn: Turn, reason: str) -> Moves:
-    """End the turn: calls that are still out get a result that says so."""
+    """End the turn early, and give each unfinished call a result that says so."""
     yield Close()
     for call in pending(turn_of(turn.log)):
         said = "not finished when the time limit of the run was reached"

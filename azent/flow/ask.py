@@ -1,4 +1,4 @@
-"""Asking the model, and reading its reply while it comes."""
+"""Sending a request to the model, and reading its reply while it streams."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from azent.messages import (
 )
 from azent.step import Ask, Listening, early, hear, options_for
 
-IN_CIRCLES = "the model went in circles, so its reply was stopped"
-EARLY = 64  # so many calls at most begin before their reply ends: the workers are busy by then
+REPEATS_ITSELF = "the model went in circles, so its reply was stopped"
+MOST_EARLY_CALLS = 64  # more calls started before the end of the reply would only queue
 AT_LIMIT = "the reply was cut at the model's limit of tokens (num_predict)"
 
 
 def ask(turn: Turn, step: Ask) -> Moves:
-    """Ask the model what a step says, and put its reply into the log."""
+    """Send the request of a step to the model, and append the reply to the log."""
     turn.asked += 1
     if step.warning:
         yield turn.warn(step.warning)
@@ -42,57 +42,57 @@ def ask(turn: Turn, step: Ask) -> Moves:
     reply = yield from reply_to(turn, step)
     before = len(turn.log)
     turn.grow(hear(turn.log, reply, turn.terms))
-    yield from _told(turn.log, before)
+    yield from _reply_events(turn.log, before)
 
 
-def _told(log: Log, before: int) -> Generator[Event, None, None]:
-    """Yield the events of a reply, and of the calls that got their results with it.
+def _reply_events(log: Log, before: int) -> Generator[Event, None, None]:
+    """Yield the events of a reply, and of the tool calls that got a result together with it.
 
-    - `before`: how many messages the log had before the reply.
+    - `before`: the number of messages in the log before the reply.
     """
-    heard = log[before:]
-    reply = next(message for message in heard if isinstance(message, Reply))
+    new = log[before:]
+    reply = next(message for message in new if isinstance(message, Reply))
     yield Replied(reply)
     if reply.problem:
         yield Corrected(reply.problem)
     by_id = {call.id: call for each in log if isinstance(each, Reply) for call in each.calls}
-    for message in heard:
+    for message in new:
         if isinstance(message, Result):
             yield CallFinished(by_id[message.id], message)
 
 
-class _Shown:
-    """A reply while it comes, and the events for whoever watches."""
+class _StreamedReply:
+    """The reply that is being streamed, and the events for the caller who watches it."""
 
     def __init__(self, turn: Turn, step: Ask) -> None:
-        self.heard = Listening(step, turn.terms, turn.log)
+        self.listening = Listening(step, turn.terms, turn.log)
         self._shows = step.shown
         self._has_shown = False
 
     def take(self, piece: Delta | End) -> Generator[Event, None, None]:
-        """Take a piece; the events that it makes."""
-        self.heard.take(piece)
+        """Read one piece of the reply, and yield the events that it causes."""
+        self.listening.take(piece)
         if isinstance(piece, End):
             return
         yield from self.words()
-        if thoughts := piece.thinking + self.heard.reader.thoughts():
+        if thoughts := piece.thinking + self.listening.reader.thoughts():
             yield Thinking(thoughts)
 
     def words(self) -> Generator[Event, None, None]:
-        """The words that can be shown by now."""
-        words = self.heard.reader.words()
+        """Yield the text that can be shown so far."""
+        words = self.listening.reader.words()
         if words and self._shows:
             self._has_shown = True
             yield Chunk(words)
 
     @property
-    def broken(self) -> bool:
-        """Has it said something, and nobody has seen any of it?"""
-        return bool(self.heard.raw or self.heard.thoughts) and not self._has_shown
+    def is_unshown(self) -> bool:
+        """Return whether something was received, but none of it was shown yet."""
+        return bool(self.listening.raw or self.listening.thoughts) and not self._has_shown
 
 
 def reply_to(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
-    """The reply to a request, with a warning where the request does not fit into the context."""
+    """Return the reply to a request; warn if the request exceeds the context window."""
     if step.fit and (warning := too_large(step.fit)) and warning not in turn.warnings:
         yield turn.warn(warning)
     reply = yield from _reply(turn, step)
@@ -104,55 +104,58 @@ def reply_to(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
 
 
 def _reply(turn: Turn, step: Ask) -> Generator[Effect | Event, Any, Reply]:
-    """The reply to a request; asked for again where it broke off before anyone saw any of it."""
+    """Return the reply to a request; retry if the stream broke before anything was shown."""
     tries_left = turn.retries
     while True:
-        shown = _Shown(turn, step)
+        streamed = _StreamedReply(turn, step)
         try:
-            yield from _listen(turn, step, shown)
+            yield from _listen(turn, step, streamed)
         except ReplyBroken as error:
-            if not (tries_left and shown.broken):
+            if not (tries_left and streamed.is_unshown):
                 raise
             tries_left -= 1
             yield turn.warn(f"{error}: asked again")
             continue
-        reply = shown.heard.close()
-        yield from shown.words()
+        reply = streamed.listening.close()
+        yield from streamed.words()
         if reply.done_reason == "length":
-            yield turn.warn(IN_CIRCLES if shown.heard.in_circles else AT_LIMIT)
+            yield turn.warn(REPEATS_ITSELF if streamed.listening.in_circles else AT_LIMIT)
         return reply
 
 
-def _listen(turn: Turn, step: Ask, shown: _Shown) -> Moves:
+def _listen(turn: Turn, step: Ask, streamed: _StreamedReply) -> Moves:
     options = options_for(step.move, turn.terms)
-    yield Open(Request(step.messages, step.format, turn.left(), options))
+    yield Open(Request(step.messages, step.format, turn.seconds_left(), options))
     while (piece := (yield from _pull(turn))) is not None:
-        known = len(shown.heard.certain)
-        yield from shown.take(piece)
-        certain = len(shown.heard.certain)
-        if known < certain <= EARLY and step.move != "more":
-            yield from _begin_early(turn, shown.heard.certain)
-        if shown.heard.over:
+        known = len(streamed.listening.certain)
+        yield from streamed.take(piece)
+        certain = len(streamed.listening.certain)
+        if known < certain <= MOST_EARLY_CALLS and step.move != "more":
+            yield from _start_early(turn, streamed.listening.certain)
+        if streamed.listening.over:
             yield Close()
             return
 
 
 def _pull(turn: Turn) -> Generator[Effect | Event, Any, Delta | End | None]:
-    """The next piece; past the deadline, whatever the model's own limits say, the time is up."""
+    """Return the next piece of the reply, None after the last one.
+
+    Raises TimeUp past the deadline of the turn, even if the model reports its own timeout first.
+    """
     try:
-        piece: Delta | End | None = yield Pull(turn.left())
+        piece: Delta | End | None = yield Pull(turn.seconds_left())
     except (ModelTimeout, TimeoutError):
-        turn.left()
+        turn.seconds_left()
         raise
-    turn.left()
+    turn.seconds_left()
     return piece
 
 
-def _begin_early(turn: Turn, certain: list[Call]) -> Generator[Event, None, None]:
-    """Begin those calls that need not wait for the end of their reply."""
+def _start_early(turn: Turn, certain: list[Call]) -> Generator[Event, None, None]:
+    """Start the calls that need not wait for the end of the reply."""
     for call in early(turn.log, certain, turn.terms):
-        begun, _ = turn.early.get(call.id, (None, None))
-        if begun != call:
+        started, _ = turn.started_early.get(call.id, (None, None))
+        if started != call:
             (future,) = turn.execution.start([call])
-            turn.early[call.id] = (call, future)
+            turn.started_early[call.id] = (call, future)
             yield CallStarted(call)

@@ -1,4 +1,4 @@
-"""Leaving out of a conversation what no longer fits into the context, and saying so."""
+"""Leaving out old messages that no longer fit into the context window, with a warning."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ from azent.wording import counted
 
 
 def shorten(turn: Turn, note: Note) -> Moves:
-    """Put a note of shrinking into the log, with a summary of the turns that go, if wanted."""
+    """Append a note to the log that leaves out old results and turns from later requests.
+
+    If summaries are enabled, the model first sums up the turns that are left out.
+    """
     fresh = note.turns - turns_left_out(turn.log)
     if fresh and turn.terms.summarise:
-        note = yield from _summed_up(turn, note)
+        note = yield from _with_summary(turn, note)
     turn.grow((*turn.log, note))
     yield Shrunk(note)
-    yield turn.warn(_said(note, fresh, turn.terms.num_ctx))
+    yield turn.warn(_warning(note, fresh, turn.terms.num_ctx))
 
 
-def _summed_up(turn: Turn, note: Note) -> Generator[Effect | Event, Any, Note]:
+def _with_summary(turn: Turn, note: Note) -> Generator[Effect | Event, Any, Note]:
     messages = to_sum_up(turn.log, note, turn.terms)
     fitted = fit(turn.log, messages, turn.terms.num_ctx) if turn.terms.num_ctx else None
     reply = yield from reply_to(turn, Ask(messages, None, "answer", fitted, shown=False))
     return replace(note, text=reply.text.strip(), usage=reply.usage)
 
 
-def _said(note: Note, fresh: int, num_ctx: int | None) -> str:
-    """What a note leaves out, for a person."""
+def _warning(note: Note, fresh: int, num_ctx: int | None) -> str:
+    """Return a warning for the user that lists what a note leaves out.
+
+    `fresh` is the number of turns that no earlier note left out.
+    """
     results = counted(len(note.ids), "result")
     how = f"cut to {note.chars} characters" if note.chars else "left out"
     turns = f"{fresh} more of the first turns" if note.turns > fresh else f"the first {fresh} turns"

@@ -1,4 +1,4 @@
-"""Finding out how near the functions are to a question, by an encoder."""
+"""Ranking the tools by their similarity to a question, with an encoder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from azent.step import Rank, ranked
 
 
 def rank(turn: Turn, step: Rank) -> Moves:
-    """Put the ranking of the functions into the log; an empty one and a warning on failure."""
+    """Append the ranking of the tools to the log; if the encoder fails, an empty one."""
     queries: list[Vector] = []
     passages: list[Vector] = []
     try:

@@ -1,4 +1,4 @@
-"""Running the calls of a reply: those that a person must allow are asked for first."""
+"""Running the tool calls of a reply, after a person has approved those that need it."""
 
 from __future__ import annotations
 
@@ -18,32 +18,34 @@ from azent.validate import checked
 
 
 def run(turn: Turn, calls: tuple[Call, ...]) -> Moves:
-    """Run the calls of a reply; results enter the log as they come."""
-    agreed = yield from _agreed(turn, to_run(calls, turn.terms))
-    by_id = {call.id: call for call in agreed}
-    begun = {future: call for call, future in turn.early.values() if by_id.get(call.id) == call}
-    ids = {call.id for call in begun.values()}
-    fresh = [call for call in agreed if call.id not in ids]
+    """Run the tool calls of a reply, and append each result to the log when it arrives."""
+    approved = yield from _approved(turn, to_run(calls, turn.terms))
+    by_id = {call.id: call for call in approved}
+    started_early = {
+        future: call for call, future in turn.started_early.values() if by_id.get(call.id) == call
+    }
+    ids = {call.id for call in started_early.values()}
+    fresh = [call for call in approved if call.id not in ids]
     started = turn.execution.start(fresh)
-    turn.early.clear()
+    turn.started_early.clear()
     for call in fresh:
         yield CallStarted(call)
-    yield from _collect(turn, {**begun, **started})
+    yield from _collect(turn, {**started_early, **started})
 
 
 def _collect(turn: Turn, futures: Mapping[Future[Ran], Call]) -> Moves:
     out = dict(futures)
     while out:
-        done = yield Wait(frozenset(out), turn.left())
+        done = yield Wait(frozenset(out), turn.seconds_left())
         for future in [future for future in out if future in done]:
             call, ran = out.pop(future), future.result()
-            yield _taken(turn, call, ran)
+            yield _finished(turn, call, ran)
 
 
-def _taken(turn: Turn, call: Call, ran: Ran) -> CallFinished:
+def _finished(turn: Turn, call: Call, ran: Ran) -> CallFinished:
     result = ran.result
-    if aside := turn.asides.pop(call.id, ""):
-        result = replace(result, text=f"{aside}{result.text}")
+    if prefix := turn.result_prefixes.pop(call.id, ""):
+        result = replace(result, text=f"{prefix}{result.text}")
     turn.grow(take(turn.log, result, turn.terms))
     return CallFinished(call, result, ran.seconds)
 
@@ -51,27 +53,31 @@ def _taken(turn: Turn, call: Call, ran: Ran) -> CallFinished:
 # ---- consent -------------------------------------------------------------------------------------
 
 
-def _agreed(turn: Turn, calls: Iterable[Call]) -> Generator[Effect | Event, Any, list[Call]]:
-    """The calls that may run, as a person wants them run; the others have their result."""
-    agreed = []
+def _approved(turn: Turn, calls: Iterable[Call]) -> Generator[Effect | Event, Any, list[Call]]:
+    """Return the calls that may run, with the inputs that a person gave them.
+
+    A call that was refused gets its result at once.
+    """
+    approved = []
     for call in calls:
         if call.tool not in turn.terms.confirm:
-            agreed.append(call)
+            approved.append(call)
             continue
         verdict = yield from _verdict(turn, call)
         if verdict is True:
-            agreed.append(call)
+            approved.append(call)
         elif isinstance(verdict, Mapping):
-            agreed.append(_edited(turn, call, verdict))
+            approved.append(_edited(turn, call, verdict))
         else:
             yield _refused(turn, call, verdict)
-    return agreed
+    return approved
 
 
 def _verdict(turn: Turn, call: Call) -> Generator[Effect | Event, Any, Any]:
-    """What a person says of a call. The time that it takes them is not the run's.
+    """Return the person's decision about a call. The time that it takes extends the deadline.
 
-    They are shown a copy, so that the log stays as it is; a copy that was changed is an edit.
+    The person is shown a copy of the call, so that the log cannot change; a change to the input of
+    the copy counts as an edit.
     """
     asked = time.monotonic()
     shown = own_copy(call)
@@ -83,17 +89,21 @@ def _verdict(turn: Turn, call: Call) -> Generator[Effect | Event, Any, Any]:
 
 
 def _edited(turn: Turn, call: Call, tool_input: Mapping[str, Any]) -> Call:
-    """The call with another input, which is checked like a model's, and of which it is told."""
+    """Return the call with an edited input, validated, and note the edit for the model."""
     changed = replace(call, tool_input=dict(tool_input))
     edited, _ = checked(changed, turn.terms.specs, trusted=turn.terms.trusted)
     if edited.tool_input != call.tool_input:
         shown = json.dumps(edited.tool_input, ensure_ascii=False, default=str)
-        turn.asides[call.id] = f"(a person changed the input of this call to {shown}) "
+        turn.result_prefixes[call.id] = f"(a person changed the input of this call to {shown}) "
     return edited
 
 
 def _refused(turn: Turn, call: Call, verdict: object) -> CallFinished:
-    """A no: with a word to the model, which may then try otherwise, or without, which ends it."""
+    """Refuse a call and return the event that says so.
+
+    A text as the verdict goes to the model, which may try something else; any other verdict ends
+    the turn.
+    """
     if isinstance(verdict, str) and verdict:
         result = Result(call.tool, verdict, ok=False, id=call.id)
         turn.grow(take(turn.log, result, turn.terms))

@@ -1,7 +1,7 @@
-"""Turns that go from state to state: which state a log is in, and how a turn gets to the next one.
+"""Turns that move between the states of an agent.
 
-The state is stored in the log alone: the last successful call of `go_to` names it. So undoing,
-storing and resuming a conversation also restores its state.
+The current state is stored in the log alone: the last successful call of `go_to` names it. So
+undoing, storing and resuming a conversation also restores its state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GO_TO = "go_to"
 
 
 def last_state(log: Log, states: Collection[str]) -> str | None:
-    """Find the state that the last successful `go_to` of a log led to."""
+    """Return the state that the last successful `go_to` call of a log led to, or None."""
     calls = {call.id: call for each in log if isinstance(each, Reply) for call in each.calls}
     results = (each for each in reversed(log) if isinstance(each, Result))
     moves = (calls[each.id] for each in results if each.tool == GO_TO and each.ok)
@@ -28,7 +28,7 @@ def last_state(log: Log, states: Collection[str]) -> str | None:
 
 
 def go_to_tool(descriptions: Mapping[str, str]) -> Tool:
-    """Make the tool by which a model goes to one of these states."""
+    """Return the tool with which a model moves to one of the described states."""
 
     def go_to(state: str) -> str:
         return _arrived(state)
@@ -45,10 +45,12 @@ def through_states(
     enter: Callable[[Turn, str], None],
     next_state: Callable[[Answer], str | None],
 ) -> Flow:
-    """Converse in the state of the log, and again in the next one, until there is no next one.
+    """Run the turn in its current state and in each next one; return the last answer.
 
-    `enter` gives the turn the terms and tools of a state whenever `state_of` names another one;
-    `next_state` names the state that an answer leads to.
+    - `turn`: the turn to run.
+    - `state_of`: returns the name of the state that a log is in.
+    - `enter`: gives the turn the terms and tools of a state.
+    - `next_state`: returns the state that an answer leads to, None to stop.
     """
     store, current = turn.keep, ""
 
@@ -75,7 +77,7 @@ def through_states(
 
 
 def _go(turn: Turn, target: str) -> Moves:
-    """Go to a state as a model would: by a call and its result in the log."""
+    """Move to a state as a model would: by a `go_to` call and its result in the log."""
     call = Call(GO_TO, {"state": target}, id=str(call_count(turn.log) + 1))
     result = Result(GO_TO, _arrived(target), id=call.id)
     yield CallStarted(call)

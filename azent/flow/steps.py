@@ -1,7 +1,7 @@
-"""The steps of a chain: how each is run, and what goes from one to the next.
+"""The steps of a chain: how each one runs, and which values it passes to the next.
 
 A step is an agent that is asked, or a function that is called. The synchronous and the asynchronous
-way differ only in how they wait; what they have in common is in `ChainRun`.
+driver differ only in how they wait; what they have in common is in `ChainRun`.
 """
 
 from __future__ import annotations
@@ -51,9 +51,13 @@ class Step:
 
 
 class ChainRun:
-    """One run of a chain: the values for its next step, and the usage so far.
+    """One run of a chain: the input values of its next step, and the token usage so far.
 
-    Raises UsageError for a value whose name no step has.
+    - `steps`: the steps, in order.
+    - `given`: the positional values for the first step.
+    - `named`: the keyword values, for the first step and for the blanks of all prompts.
+
+    Raises UsageError for a keyword that no step accepts.
     """
 
     def __init__(
@@ -68,7 +72,7 @@ class ChainRun:
             raise UsageError(f"no step of the chain knows {unknown!r}", hint)
 
     def inputs(self, number: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The values for a step, without and with names."""
+        """Return the positional and the keyword values for a step."""
         step = self.steps[number]
         takes_named = not number or _is_prompt(step)
         return self.given, self._named_for(step) if takes_named else {}
@@ -80,7 +84,12 @@ class ChainRun:
         return {name: value for name, value in self.named.items() if takes_all or name in names}
 
     def seen(self, number: int, event: Event, started: float) -> list[ChainEvent]:
-        """What the user sees of a step's event; a step's answer is the input of the next step."""
+        """Return the chain's events for one event of a step.
+
+        - `number`: the index of the step.
+        - `event`: what the step yielded; an Answer becomes the input of the next step.
+        - `started`: when the step started, by `time.monotonic`, in seconds.
+        """
         if isinstance(event, Answer):
             step = self.steps[number]
             value = event.value if not step.is_agent else answer_value(event, step.action)
@@ -94,7 +103,7 @@ class ChainRun:
 
 
 def run_steps(run: ChainRun) -> Iterator[ChainEvent]:
-    """Run the steps and yield their events, at last the Answer."""
+    """Run the steps and yield their events; the last event is the Answer."""
     for number, step in enumerate(run.steps):
         started = time.monotonic()
         yield StepStarted(step.name)
@@ -104,7 +113,7 @@ def run_steps(run: ChainRun) -> Iterator[ChainEvent]:
 
 
 async def arun_steps(run: ChainRun) -> AsyncGenerator[ChainEvent, None]:
-    """Do what `run_steps` does on an event loop."""
+    """Do what `run_steps` does, on an event loop."""
     for number, step in enumerate(run.steps):
         started = time.monotonic()
         yield StepStarted(step.name)
@@ -143,12 +152,12 @@ def _question(given: tuple[Any, ...], named: dict[str, Any]) -> str:
 
 
 def answer_value(answer: Answer, agent: Any) -> Any:
-    """The value of an agent's answer; its text, if the agent has no output type."""
+    """Return the value of an agent's answer, or its text if the agent has no output type."""
     return answer.text if agent.output is None else answer.value
 
 
 def parameters(step: Step) -> list[inspect.Parameter]:
-    """The parameters of a step; an agent, or a builtin without a signature, has a question."""
+    """Return the parameters of a step; an agent or a bare builtin takes one `question`."""
     if not step.is_agent:
         with suppress(ValueError):
             return list(inspect.signature(step.action).parameters.values())

@@ -1,14 +1,15 @@
-"""What a turn is made of while it lasts, and the effects that its driver carries out.
+"""The state of a turn while it runs, and the effects that a driver carries out for it.
 
-    Measure()              ask how large the context is           tokens, None where unknown
-    Open(request)          begin a reply of the model             nothing comes back
-    Pull(most)             wait for its next piece                the piece, None after the last
-    Close()                stop it                                nothing
-    Wait(futures, most)    wait for the first of some calls       those that are done
-    Consent(call)          ask a person whether a call may run    the verdict
-    Encode(encoder, ...)   turn texts into vectors                the vectors
+    Measure()               ask for the size of the context window  tokens, None if unknown
+    Open(request)           start streaming a reply of the model    None
+    Pull(timeout)           wait for the next piece of the reply    the piece, None after the last
+    Close()                 stop the stream                         None
+    Wait(futures, timeout)  wait until some calls have finished     the finished futures
+    Consent(call)           ask a person to approve a call          the verdict
+    Encode(encoder, ...)    turn texts into vectors                 the vectors
 
-`most` is in seconds. A driver that carries out an effect in vain throws the error into the flow.
+The last column is what the driver sends back. Every `timeout` is in seconds. If an effect fails,
+the driver throws the exception into the flow.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from azent.models.encoder import Encoder, Kind
 from azent.request import Terms
 
 _logger = logging.getLogger("azent")
-_logger.addHandler(logging.NullHandler())  # who wants to see warnings has handlers of their own
+_logger.addHandler(logging.NullHandler())  # a program that wants warnings adds its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    most: float | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Close:
 @dataclass(frozen=True, slots=True)
 class Wait:
     futures: frozenset[Future[Ran]]
-    most: float | None
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +74,25 @@ Moves: TypeAlias = Generator[Effect | Event, Any, None]
 
 
 class TimeUp(Exception):
-    """The run has used up its time; caught within this package."""
+    """The turn has reached its time limit; never leaves this package."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """One run of an agent on one question: its log as it grows, and what it runs with.
+    """The state of one run of an agent on one question.
 
-    `keep` is given the log after each message, before the next step begins; what goes wrong with
-    that and stops nothing is put into `troubles`. `deadline` is on the
-    clock of `time.monotonic`; it waits while a person is asked. `retries` is how often a reply that
-    broke off is asked for again. `early` are the calls, by id, that began before their reply ended;
-    `asides`, what the model is told beside their results. `encoder` tells how near the functions
-    are to the question.
+    - `log`: the transcript so far.
+    - `terms`: what stays fixed for the question.
+    - `execution`: runs the tool calls.
+    - `keep`: stores the log after each message, before the next step starts.
+    - `troubles`: what went wrong with storing, to be given as warnings.
+    - `deadline`: the end of the turn by `time.monotonic`, in seconds; time for approval extends it.
+    - `retries`: how many times a reply is requested again after its stream broke.
+    - `warnings`: the warnings given so far.
+    - `started_early`: the calls, by id, that started before their reply ended, and their futures.
+    - `result_prefixes`: a text, by call id, that is put before the result.
+    - `asked`: the number of requests sent so far.
+    - `encoder`: ranks the tools by their similarity to the question.
     """
 
     log: Log
@@ -96,13 +103,13 @@ class Turn:
     deadline: float | None = None
     retries: int = 0
     warnings: list[str] = field(default_factory=list)
-    early: dict[str, tuple[Call, Future[Ran]]] = field(default_factory=dict)
-    asides: dict[str, str] = field(default_factory=dict)
+    started_early: dict[str, tuple[Call, Future[Ran]]] = field(default_factory=dict)
+    result_prefixes: dict[str, str] = field(default_factory=dict)
     asked: int = 0
     encoder: Encoder | None = None
 
-    def left(self) -> float | None:
-        """The seconds that are left. Raises TimeUp when there are none."""
+    def seconds_left(self) -> float | None:
+        """Return the seconds until the deadline, None without one. Raises TimeUp past it."""
         if self.deadline is None:
             return None
         left = self.deadline - time.monotonic()
@@ -111,10 +118,12 @@ class Turn:
         return left
 
     def grow(self, log: Log) -> None:
+        """Replace the log by one with more messages, and store it."""
         self.log = log
         self.keep(log)
 
     def warn(self, text: str) -> Warning:
+        """Log a warning, and return it as an event."""
         self.warnings.append(text)
         _logger.warning(text)
         return Warning(text)

@@ -21,10 +21,12 @@ from azent.schema.offer import EXTRA, adapter_for
 from azent.schema.signature import EMPTY, Kind, Parameter
 
 _UNGIVEN: Any = object()
-_SUBJECT = re.compile(r"^[A-Z]\w+ (?=should )")  # "String should ...": the value stands there
+_SUBJECT = re.compile(
+    r"^[A-Z]\w+ (?=should )"
+)  # "String should ...": the value replaces the subject
 _STRUCTURAL = ("literal_error", "enum", "missing", "extra_forbidden")
 _DATE = "should be a date as YYYY-MM-DD"
-_FORMS = {  # what pydantic says of these tells how it reads them, not how to write them
+_FORMS = {  # pydantic's messages for these do not say how to write the value
     "date": _DATE,
     "date_from_datetime": _DATE,
     "datetime": "should be a date and a time as YYYY-MM-DDThh:mm:ss",

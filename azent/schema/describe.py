@@ -61,7 +61,7 @@ class _Writer(GenerateJsonSchema):
     def call_schema(self, schema: Any) -> Json:  # a NamedTuple, for older versions of pydantic
         return _named(super().call_schema(schema), schema["function"])
 
-    # Inside of a class these cannot be replaced by kin, and pydantic would accept no JSON for them.
+    # Inside a class these are not replaced, and pydantic would accept no JSON for them.
 
     def enum_schema(self, schema: Any) -> Json:
         if self.mode == "validation" and not has_plain_values(schema["cls"]):

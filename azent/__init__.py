@@ -71,7 +71,7 @@ _HOMES = {
         "Warning",
     ),
     "models": ("Model", "Scripted", "open_model"),
-    "models.cached": ("Cached", "Recorded"),
+    "models.recorded": ("Cached", "Recorded"),
     "models.encoder": ("Encoder", "open_encoder"),
     "reflect": ("summary",),
     "sessions": ("Session", "Store"),
@@ -217,8 +217,8 @@ if TYPE_CHECKING:
         Warning,
     )
     from azent.models import Model, Scripted, open_model
-    from azent.models.cached import Cached, Recorded
     from azent.models.encoder import Encoder, open_encoder
+    from azent.models.recorded import Cached, Recorded
     from azent.reflect import summary
     from azent.sessions import Session, Store
     from azent.toolbox import ReplyReader, Toolbox, read_reply

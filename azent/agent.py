@@ -33,8 +33,8 @@ from azent.execute.elsewhere import check_executor
 from azent.flow import Flow, Turn, converse
 from azent.messages import Answer, Context, Event, Log, Reply
 from azent.models import Model, open_model
-from azent.models.choose_encoder import AUTO, encoder_for
 from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO, encoder_for
 from azent.nesting import about, one_deeper
 from azent.prompt import PromptSet, words_on
 from azent.prompt_choice import prompts_for

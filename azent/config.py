@@ -125,11 +125,19 @@ def _from_file(file: Path) -> dict[str, Any]:
 def _of_project(given: dict[str, Any]) -> dict[str, Any]:
     """A project's settings, without any that would hand over more than looks."""
     for name, value in given.items():
-        named_server = name == "model" and any(mark in str(value) for mark in REMOTE)
-        if named_server or (name in SETTINGS and not SETTINGS[name].project):
+        names_server = name == "model" and _names_server(str(value))
+        if names_server or (name in SETTINGS and not SETTINGS[name].project):
             hint = f"Put it into {settings.user_folder() / 'config.toml'}, or give it as an option."
             raise SettingsError(f"{PROJECT_FILE} may not set {name} = {value!r}", hint)
     return given
+
+
+def _names_server(model: str) -> bool:
+    """Return whether an address is of anything else than a model of the Ollama server in use."""
+    from importlib.metadata import entry_points
+
+    is_adapter = model.partition(":")[0] in entry_points(group=settings.ADAPTERS).names
+    return is_adapter or any(mark in model for mark in REMOTE)
 
 
 def _from_text(name: str, text: str) -> Any:

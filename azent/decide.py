@@ -10,14 +10,15 @@ from typing import Any, TypeAlias
 
 from azent.arguments import log_in, many, sendable, text, whole
 from azent.errors import EncoderFailed, UsageError
-from azent.log import folded, replies_of, turn_of
+from azent.log import folded, replies_of, turn_of, withheld_calls
 from azent.messages import Answer, Log, Question, Reply, Request, Usage
 from azent.models import Model, open_model
-from azent.models.choose_encoder import AUTO, encoder_for
 from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO, encoder_for
 from azent.prompt import PromptSet
 from azent.prompt_choice import prompts_for
 from azent.request import Terms
+from azent.selection import narrows
 from azent.step import Ask, Listening, Rank, Step, hear, next_step, options_for, ranked
 from azent.tools import are_trusted, choice_among, specs_of
 
@@ -87,10 +88,14 @@ def _is_decided(step: Step) -> bool:
 
 
 def _decision(turn: Log) -> Reply:
-    """Return the last reply of a turn, with all its calls and the usage of the whole turn."""
+    """Return the last decision of a turn, with all its calls and the usage of the whole turn."""
     replies, merged = replies_of(turn), replies_of(folded(turn))
     usages = [reply.usage for reply in replies if reply.usage]
-    return replace(merged[-1], usage=sum(usages, Usage())) if usages else Reply()
+    if not usages:
+        return Reply()
+    decided = [reply for reply in merged if not narrows(reply)]
+    last = merged[-1] if withheld_calls(turn) or not decided else decided[-1]
+    return replace(last, usage=sum(usages, Usage()))
 
 
 def log_of(question: Words) -> tuple[Log, str]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from azent.messages import Call, Log, Message, Note, Question, Reply, Result
 
 ALTERNATIONS = 3  # a turn stops when a pair of replies comes this often
+WITHHELD = "not run: the model says that no function is made for this request"
 REPEATS = 3  # a turn stops when one reply comes this often in a row
 
 
@@ -45,6 +46,12 @@ def pending(turn: Log) -> tuple[Call, ...]:
     results = {message.id for message in turn if isinstance(message, Result)}
     calls = (call for reply in replies_of(turn) for call in reply.calls)
     return tuple(call for call in calls if call.id not in results)
+
+
+def withheld_calls(turn: Log) -> tuple[Call, ...]:
+    """Return the calls of a turn that were not run because the model declined them afterwards."""
+    ids = {m.id for m in turn if isinstance(m, Result) and m.text == WITHHELD and not m.ok}
+    return tuple(call for reply in replies_of(turn) for call in reply.calls if call.id in ids)
 
 
 def signature(reply: Reply) -> tuple[str, ...]:
@@ -89,10 +96,16 @@ def _with_calls(reply: Message, calls: tuple[Call, ...]) -> Message:
     return replace(reply, calls=(*reply.calls, *calls)) if isinstance(reply, Reply) else reply
 
 
-def without_last_reply(log: Log) -> Log:
-    """Return the messages before the last reply of a log; the whole log if it has no reply."""
-    at = max((n for n, message in enumerate(log) if isinstance(message, Reply)), default=len(log))
-    return log[:at]
+def without_last_calls(log: Log) -> Log:
+    """Return the messages before the last reply with calls; the whole log if there is none."""
+    made = (n for n, message in enumerate(log) if isinstance(message, Reply) and message.calls)
+    return log[: max(made, default=len(log))]
+
+
+def said_in(log: Log) -> str:
+    """Return the texts of the questions, answers and results of a log, the last ones first."""
+    texts = (m.text for m in reversed(log) if isinstance(m, Question | Reply | Result))
+    return "\n".join(text for text in texts if text)
 
 
 def rounds(turn: Log) -> int:

@@ -188,11 +188,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a streamed reply. `calls` are tool calls that the server itself parsed."""
+    """A piece of a streamed reply. `calls` are tool calls that the server itself parsed.
+
+    `in_reasoning` marks the first piece of a reply that is expected to begin inside reasoning,
+    because its opening tag is in the prompt: the text before the closing tag is then no answer.
+    """
 
     text: str = ""
     thinking: str = ""
     calls: tuple[Call, ...] = ()
+    in_reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

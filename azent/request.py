@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from azent.log import folded, question_of, replies_of, turn_of, turns, without_last_reply
+from azent.log import WITHHELD, folded, question_of, replies_of, turn_of, turns, without_last_calls
 from azent.markers import escape_markers
 from azent.messages import (
     Call,
@@ -75,9 +75,12 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     if move == "gate":
         return gate_messages(log, terms.specs, terms.prompts)
     if move == "more":  # the same request again, to the byte: only its schema differs
-        return messages_for(without_last_reply(log), terms, "decide")
+        return messages_for(without_last_calls(log), terms, "decide")
     terms = replace(terms, specs=_shown_specs(log, terms, move))
-    chat = [_chat("system", _system(terms, move)), _chat("user", _summary_of_earlier(log, terms))]
+    chat = [
+        _chat("system", _system(log, terms, move)),
+        _chat("user", _summary_of_earlier(log, terms)),
+    ]
     *earlier, last = turns(_with_cut_results(log))[turns_left_out(log) :] or [()]
     for turn in earlier:
         chat += _turn_messages(turn, _with_short_questions(terms))
@@ -120,16 +123,17 @@ def _with_cut_results(log: Log) -> Log:
     )
 
 
-def _system(terms: Terms, move: Move) -> str:
+def _system(log: Log, terms: Terms, move: Move) -> str:
     """Return the system message: the user's system text, azent's own, the tools.
 
-    A prompt set may have another text for answers ("answering"), because the smallest models keep
-    replying in JSON if the system message says so.
+    A prompt set may have another text for answers without calls ("answering"), because small models
+    keep replying in JSON if the system message says so. After calls the text stays the same, so
+    that the server's prefix cache stays valid.
     """
     if not terms.specs:
         return terms.system
-    name = "answering" if move == "answer" and "answering" in terms.prompts.texts else "system"
-    return _filled(terms.prompts.texts[name], terms)
+    bare = move == "answer" and is_first(turn_of(log)) and "answering" in terms.prompts.texts
+    return _filled(terms.prompts.texts["answering" if bare else "system"], terms)
 
 
 def _summary_of_earlier(log: Log, terms: Terms) -> str:
@@ -215,7 +219,8 @@ def _turn_messages(turn: Log, terms: Terms) -> list[ChatMessage]:
 
 def _past_instruction(before: Log, terms: Terms, reply: Reply) -> str:
     """Return the instruction that a reply followed, without the schema of a typed answer."""
-    return _instruction(before, replace(terms, typed=None), reply.move)
+    move = "decide" if _is_in_place_of_calls(reply, terms) else reply.move
+    return _instruction(before, replace(terms, typed=None), move)
 
 
 def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list[ChatMessage]:
@@ -225,6 +230,9 @@ def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list
         case Question(text, images):
             return [_chat("user", _question_text(text, terms), images)]
         case Reply(calls=calls) if calls:
+            calls = tuple(call for call in calls if not _is_withheld(call, results))
+            if not calls:
+                return []
             outcomes = "\n".join(_result_line(call, calls, results) for call in calls)
             return [
                 _chat("assistant", _calls_as_json(calls)),
@@ -237,10 +245,28 @@ def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list
     return []
 
 
+def _is_withheld(call: Call, results: Mapping[str, Result]) -> bool:
+    result = results.get(call.id)
+    return result is not None and not result.ok and result.text == WITHHELD
+
+
 def _as_answer(text: str, reply: Reply, terms: Terms) -> str:
-    """Return an answer as it was requested: as JSON if it came in place of calls."""
-    in_place_of_calls = reply.move == "decide" and terms.prompts.answers != "apart"
-    return json.dumps({"answer": text}, ensure_ascii=False) if in_place_of_calls and text else text
+    """Return an answer as its request asked for it: as JSON if it came in place of calls."""
+    if text and _is_in_place_of_calls(reply, terms):
+        return json.dumps({"answer": text}, ensure_ascii=False)
+    return text
+
+
+def _is_in_place_of_calls(reply: Reply, terms: Terms) -> bool:
+    """Return whether an answer is shown as one that the model gave in place of calls.
+
+    Conversations that clients bring do not say how their answers were asked for. Where any decision
+    may give the answer, they were most likely given so.
+    """
+    rule = terms.prompts.answers
+    free = terms.typed is None and terms.output is None and not terms.options
+    likely = reply.move == "answer" and rule == "always" and free and bool(terms.specs)
+    return likely or (reply.move == "decide" and rule != "apart")
 
 
 def _calls_as_json(calls: Iterable[Call]) -> str:

@@ -15,6 +15,7 @@ from azent.errors import SettingsError
 
 COMPLETING = "_AZENT_COMPLETE"  # set by the shells' scripts when they ask what could follow
 OLLAMA_PORT = 11434
+ADAPTERS = "azent.models"  # the group of entry points by which packages add kinds of models
 YES = {"1", "yes", "on", "true"}
 NO = {"", "0", "no", "off", "false"}
 

@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from azent.models import Model, open_model
-from azent.models.cached import Cached
 from azent.models.encoder import Kind, Vector, texts_of, unit
+from azent.models.recorded import Cached
 
 FILE = "replies.db"
 DIMENSIONS = 256

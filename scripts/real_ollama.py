@@ -40,8 +40,8 @@ from pathlib import Path
 import httpx
 
 from azent import settings
-from azent.models import fetch
-from azent.models.sources import File
+from azent.models import weights
+from azent.models.weights import File
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "scripts" / "ollama"
@@ -59,7 +59,7 @@ class CannotRun(Exception):
 
 
 FILES = {
-    **fetch.MODELS,
+    **weights.MODELS,
     "smollm2:135m": File(
         name="SmolLM2-135M-Instruct.Q4_1.gguf",
         size=98_362_432,
@@ -84,7 +84,7 @@ def home() -> Path:
 def install() -> Path:
     """The folder of an installed Ollama, put there if need be. Raises CannotRun."""
     folder = home() / VERSION
-    with fetch.locked(home() / "install.lock"):
+    with weights.locked(home() / "install.lock"):
         if not folder.exists():
             compiler = _compiler()
             with tempfile.TemporaryDirectory(dir=home()) as scratch:
@@ -214,7 +214,7 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
 def register(url: str, models: Sequence[str]) -> None:
     """Make `models` known to the server at `url`, fetching their files where need be."""
     with (
-        fetch.locked(home() / "models.lock"),
+        weights.locked(home() / "models.lock"),
         httpx.Client(base_url=url, timeout=600, trust_env=False) as client,
     ):
         for name in models:
@@ -226,7 +226,7 @@ def _register(client: httpx.Client, name: str, file: File) -> None:
     known = client.post("/api/show", json={"model": name})
     if known.is_success and known.json()["template"] == template:
         return
-    path, digest = fetch.fetched(file), f"sha256:{file.sha256}"
+    path, digest = weights.fetched(file), f"sha256:{file.sha256}"
     if client.head(f"/api/blobs/{digest}").is_error:
         with path.open("rb") as content:
             client.post(f"/api/blobs/{digest}", content=content).raise_for_status()

@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 
 from azent import settings
-from azent.models import fetch
+from azent.models import weights
 from scripts import real_ollama
 
 SMALL_MODEL = "qwen2.5-coder:0.5b"
@@ -75,4 +75,4 @@ def _server_with(model: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def small_model_file() -> Path:
     """The file of SMALL_MODEL, in the user's own cache folder."""
-    return fetch.model_file(SMALL_MODEL)
+    return weights.model_file(SMALL_MODEL)

@@ -14,7 +14,7 @@ from typing import Any
 from azent.messages import Delta, End, Request, Usage
 from azent.models import Model
 from azent.serve.app import app
-from azent.serve.options import Options
+from azent.serve.guard import Options
 from azent.serve.run import listen, server_of
 
 

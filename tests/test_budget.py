@@ -30,9 +30,8 @@ from azent.messages import (
     Usage,
 )
 from azent.models import context_of
-from azent.models.cached import Cached, Recorded
-from azent.models.fallback import Fallback
-from azent.models.observed import Observed
+from azent.models.fallback import Fallback, Observed
+from azent.models.recorded import Cached, Recorded
 from azent.request import Terms, messages_for
 from azent.shrunk import shortened, turns_left_out
 from azent.step import Ask, next_step

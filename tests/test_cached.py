@@ -16,7 +16,7 @@ import azent
 from azent.errors import ModelError, NotRecorded, UsageError
 from azent.messages import Call, Delta, End, Request, Usage
 from azent.models import Scripted
-from azent.models.cached import Cached, Recorded, _asked, _key, _packed, _unpacked
+from azent.models.recorded import Cached, Recorded, _asked, _key, _packed, _unpacked
 
 pytest_plugins = ["pytester"]
 

@@ -200,7 +200,7 @@ def test_ctrl_c_ends_all_of_a_pipe(tmp_path: Path) -> None:
 def test_nobody_can_be_asked_in_a_pipe() -> None:
     with ScriptedOllama(WIPE, "Not done.") as server:
         run = chat(server, "Wipe it\n", "-t", "tools.py")
-    assert "not run, for want of a person to ask" in run.stderr
+    assert "not run, because nobody can be asked" in run.stderr
 
 
 def test_what_is_forgotten_is_the_stopped_question_alone() -> None:

@@ -131,7 +131,7 @@ def test_what_is_wrong_is_said_in_words(tmp_path: Path) -> None:
         wrong = ran("serve", "-m", "m", "--port", "0", "--token-file", str(file))
         assert (wrong.returncode, said in wrong.stderr) == (9, True)
     twice = ran("serve", "-m", "m", "-m", "m", "--port", "0")
-    assert (twice.returncode, "one name" in twice.stderr) == (2, True)
+    assert (twice.returncode, "the same name" in twice.stderr) == (2, True)
 
 
 # ---- MCP -----------------------------------------------------------------------------------------

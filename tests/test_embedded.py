@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import pytest
 
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout
 from azent.messages import ChatMessage, Delta, End, Request
+from azent.models import prefix_cache
 from azent.models.embedded import Embedded
 from azent.reply.masks import mask_pattern
 
@@ -204,3 +206,52 @@ def test_has_no_tool_calling_of_its_own(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match=r"none\.gguf"):
         reply(Embedded(tmp_path / "none.gguf"), "Hello")
+
+
+# ---- system texts kept on disk -------------------------------------------------------------------
+
+LONG = "You answer questions on trains. " * 20
+
+
+def cached_tokens(file: Path, system: str, question: str) -> int:
+    """The tokens that a model which was just loaded need not read."""
+    model = Embedded(file, num_ctx=1024, options={"num_predict": 2})
+    *_, end = model.stream(Request(({"role": "system", "content": system}, *user(question))))
+    model.close()
+    assert isinstance(end, End)
+    return end.usage.cached_tokens
+
+
+def test_a_system_text_is_read_once_for_all_runs(
+    small_model_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZENT_CACHE", str(tmp_path))
+    folder = tmp_path / "prefixes"
+    cached_tokens(small_model_file, LONG, "Which one is fast?")
+    (kept,) = folder.glob("*.bin")
+    assert cached_tokens(small_model_file, LONG, "Which one is slow?") > 100
+    assert cached_tokens(small_model_file, LONG.replace("trains", "ships"), "Which?") < 150
+    assert len(list(folder.glob("*.bin"))) == 2
+    kept.write_bytes(kept.read_bytes()[: kept.stat().st_size // 2])
+    assert cached_tokens(small_model_file, LONG, "And this?") > 0, "a damaged file costs only time"
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_short_texts_and_questions_are_not_kept(
+    small_model_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZENT_CACHE", str(tmp_path))
+    cached_tokens(small_model_file, "Be brief.", LONG)
+    assert not list((tmp_path / "prefixes").glob("*.bin"))
+
+
+def test_the_files_used_longest_ago_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefix_cache, "MOST_BYTES", 250)
+    for age, name in enumerate(("new", "middle", "old")):
+        file = tmp_path / f"{name}.bin"
+        file.write_bytes(b"x" * 100)
+        os.utime(file, (1000 - age, 1000 - age))
+    prefix_cache.PrefixCache(tmp_path, tmp_path, 1024, "", "").drop_oldest()
+    assert {file.stem for file in tmp_path.iterdir()} == {"new", "middle"}

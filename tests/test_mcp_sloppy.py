@@ -13,7 +13,7 @@ import pytest
 
 import azent
 from azent.mcp import connect
-from azent.mcp.mend import mended
+from azent.mcp.wire import mended
 from azent.messages import Call
 from tests.test_mcp import ENV, run
 

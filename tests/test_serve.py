@@ -97,9 +97,7 @@ class TestOpenAI:
         ]
         assert called(openai(model, stream=stream, messages=said)) == [("get_time", {})]
         shown = model.heard[0].messages[-1]["content"]
-        assert (
-            '{"tool": "get_weather", "tool_input": {"city": "Paris"}, "result": "sunny"}' in shown
-        )
+        assert '{"tool": "get_weather", "result": "sunny"}' in shown
 
     def test_an_answer_after_results(self, stream: bool) -> None:
         message = openai(script(NONE, "Sunny."), stream=stream, messages=[USER, CALLED, SUNNY])

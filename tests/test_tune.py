@@ -33,11 +33,10 @@ from azent.lab import (
     tune,
     write,
 )
-from azent.lab.tuned_set import patterns
-from azent.lab.tuning import asked_once
+from azent.lab.tuning import asked_once, patterns
 from azent.messages import Delta, End, Request, Usage
-from azent.models.cached import Cached
 from azent.models.ollama import Ollama
+from azent.models.recorded import Cached
 from azent.prompt import PromptSet, read
 from tests.scripted_ollama import Say, ScriptedOllama
 from tests.test_prompt import write_set
@@ -396,7 +395,11 @@ def test_another_set_that_suits_the_model_is_told(server: ScriptedOllama) -> Non
         (["--name", "small"], 2, "a set of the name 'small' is in"),
         (["--name", "a/b"], 2, "'a/b' is no name for a set"),
         (["--name", ""], 2, "'' is no name for a set"),
-        (["--name", "kept", "--force", "-p", "kept"], 2, "to be written, and to be begun with"),
+        (
+            ["--name", "kept", "--force", "-p", "kept"],
+            2,
+            "cannot be both a set to begin with and the set to be",
+        ),
         (["--budget", "3"], 2, "a budget of 3 is too small"),
         (["-p", "nonsense"], 8, "no prompt set 'nonsense'"),
         (["--cases", "none.jsonl"], 12, "none.jsonl cannot be read"),

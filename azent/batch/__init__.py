@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from azent.agent import Agent
 from azent.arguments import called, many, place, seconds, whole
 from azent.batch.cluster import cluster_server
-from azent.batch.files import Answers, BadLine, Item, read_questions
+from azent.batch.files import LOCK, PART, SAVED, Answers, BadLine, Item, read_questions
 from azent.batch.workers import (
     PATIENCE,
     TRIES,
@@ -132,7 +132,10 @@ def run_batch(
 
 
 def _check_two_files(questions: Path, answers: Path) -> None:
-    """Raise UsageError if both paths lead to one file, also by links."""
+    """Raise UsageError if both paths lead to one file, or one is a helper of the other."""
+    if questions.name.endswith((SAVED, PART, LOCK)):
+        said = f"{questions} has the name of a file that azent makes and removes"
+        raise UsageError(said, "Rename it.")
     with suppress(OSError):  # one of the files is missing, so they are two
         if os.path.samefile(questions, answers):
             said = "questions and answers are the same file"

@@ -30,6 +30,8 @@ from azent.wording import reason_of, safe_json
 
 HINT = "Name a file that azent batch has written, or a new one."
 NO_FILE = "Name a plain file, in a folder that has room and can be written to."
+# Endings of azent's own files beside the answers, which no file of the user's should have.
+SAVED, PART, LOCK = ".azent-saved", ".azent-part", ".azent-lock"
 Id: TypeAlias = str | int
 
 
@@ -105,7 +107,7 @@ class Answers:
         self.path = path
         self.done: set[Id] = set()
         self._real = Path(os.path.realpath(path))
-        self._saved = self._beside(".saved")
+        self._saved = self._beside(SAVED)
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -126,7 +128,7 @@ class Answers:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Lock the file against other runs; the lock ends with this process in any case."""
-        file = self._beside(".lock")
+        file = self._beside(LOCK)
         lock = locked(file)
         if lock is None:
             raise UsageError(f"another run is writing to {self.path}", "Let it end, or end it.")
@@ -164,7 +166,7 @@ class Answers:
             return
         if _is_own_file(self._saved):
             self._write_back()  # finishes what a killed run began
-        clean = self._beside(".part")
+        clean = self._beside(PART)
         with open_regular(self._real) as file, _new_private_file(clean) as kept:
             kept.writelines(self._lines_to_keep(file))
         if clean.stat().st_size == self._real.stat().st_size:

@@ -26,7 +26,7 @@ COMMANDS = {  # each with the function or group of commands that it is, and a li
     "chat": ("ask:chat", "Talk with a model, which may call functions."),
     "tools": ("tools:app", "Show, check and call functions."),
     "prompts": ("prompts:app", "Show, copy and check prompt sets."),
-    "models": ("models:app", "List and fetch models."),
+    "models": ("doctor:models", "List and fetch models."),
     "sessions": ("sessions:app", "List, show, undo and delete conversations."),
     "batch": ("batch:batch", "Answer a file of questions."),
     "eval": ("lab:evaluate", "Measure how often models are right."),

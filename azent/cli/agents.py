@@ -11,22 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 from azent.cli import console
 from azent.cli.options import reject_unused
+from azent.config import SETTINGS, Value, resolved, used_project_file
 from azent.errors import UsageError
+from azent.messages import Call
+from azent.models import Model, open_model, parameters_of
+from azent.models.catalogue import choose
+from azent.models.encoder import Encoder
+from azent.models.encoders import find_encoder
+from azent.models.model import settings_of
+from azent.models.weights import MODELS, model_file, path_of
+from azent.toolfile import load_tools, offered
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from azent.agent import Agent
-    from azent.config import Value
-    from azent.messages import Call
-    from azent.models import Model
-    from azent.models.encoder import Encoder
     from azent.prompt import PromptSet
     from azent.tools import Tool
 
 YES = {"y", "yes"}
 NO = {"", "n", "no"}
-UNDOES = {"profile": "model", "reply_cache": "replay"}  # an option, and the setting without effect
+UNDOES = {"profile": "model", "reply_cache": "replay"}  # an option switches off this setting
 
 
 def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
@@ -35,8 +40,6 @@ def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
     `options` may be all parameters of a command. A settings file of the project is named on
     standard error, because anyone may have put it there.
     """
-    from azent.config import SETTINGS, resolved, used_project_file
-
     named = {name: value for name, value in options.items() if name in SETTINGS}
     given = {n: list(v) if isinstance(v, tuple) else v for n, v in named.items() if v or v == ""}
     given |= {undone: "" for name, undone in UNDOES.items() if name in given}
@@ -47,7 +50,7 @@ def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def plain_values(values: Mapping[str, Value]) -> dict[str, Any]:
-    """Return the settings without their sources."""
+    """Return the values of the settings, without where they come from."""
     return {name: value.value for name, value in values.items()}
 
 
@@ -93,8 +96,6 @@ def require_extra(extra: str, *modules: str) -> None:
 
 def functions_from(sources: Sequence[str] | None, *, none: bool = False) -> list[Any]:
     """Load the functions of some sources; without any, the standard ones."""
-    from azent.toolfile import load_tools, offered
-
     if none:
         return []
     if not sources:
@@ -136,9 +137,8 @@ def approval(yes: bool) -> Callable[[Call], bool | str]:
         if yes:
             return True
         if not sys.stdin.isatty():
-            console.print_notice(
-                f"! not run, for want of a person to ask (-y allows it): {call_line(call)}"
-            )
+            why = "not run, because nobody can be asked here (-y allows it)"
+            console.print_notice(f"! {why}: {call_line(call)}")
             return False
         question = console.sanitize(f"Run {call_line(call)}? [y/N, or words for the model] ")
         print(question, end="", file=sys.stderr, flush=True)
@@ -169,22 +169,16 @@ def name_local_set(prompt_set: PromptSet) -> None:
     """Name a set of the current folder, which anyone may have put there; not copies of azent's."""
     from azent import prompt
 
-    for words in prompt.words_on(prompt_set):
-        console.print_notice(words)
+    console.print_notice(*prompt.words_on(prompt_set))
 
 
 def name_and_size(model: Model | None) -> tuple[str, float | None]:
     """Return what a prompt set is chosen by: a model's name and its billions of parameters."""
-    from azent.models import parameters_of
-
     return (model.name, parameters_of(model)) if model else ("", None)
 
 
 def warn_of_broken_sets(models: Iterable[tuple[str, float | None]]) -> None:
-    """Say which sets are left out because they are broken.
-
-    The models are given by their names and billions of parameters.
-    """
+    """Name the broken sets that are left out for models with these names and sizes."""
     from azent import prompt
 
     errors = (error for name, billions in models for error in prompt.left_out(name, billions))
@@ -197,7 +191,7 @@ def warn_of_broken_sets(models: Iterable[tuple[str, float | None]]) -> None:
 
 def model_from(given: Mapping[str, Any], *, quiet: bool) -> Model:
     """Open the model of the settings, else one that is available; its replies may be cached."""
-    from azent.models.cached import Cached
+    from azent.models.recorded import Cached
 
     file = given["replay"] or given["reply_cache"]
     if given["replay"] and not given["model"]:
@@ -209,8 +203,6 @@ def model_from(given: Mapping[str, Any], *, quiet: bool) -> Model:
 
 
 def _uncached_model(given: Mapping[str, Any], quiet: bool) -> Model:
-    from azent.models.choose import choose
-
     address = given["model"]
     if not address and (given["profiles"] or given["profile"]):
         return _model_of_profiles(given, quiet)
@@ -230,13 +222,8 @@ def model_at(address: str, given: Mapping[str, Any]) -> Model:
 
 def unfetched_model_at(address: str, given: Mapping[str, Any]) -> Model:
     """Open the model at an address; nothing is fetched."""
-    from azent.models import open_model
-
-    if address.startswith("gguf:"):
-        return open_model(address, num_ctx=given["num_ctx"])
-    is_openai = address.startswith("openai:")
-    wanted = ("num_ctx", "api_key") if is_openai else ("host", "num_ctx", "keep_alive")
-    return open_model(address, **{name: given[name] for name in wanted})
+    offered = {name: given[name] for name in ("host", "num_ctx", "keep_alive", "api_key")}
+    return open_model(address, **settings_of(address, offered))
 
 
 def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:
@@ -244,9 +231,8 @@ def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:
 
     Raises AzentError where an encoder that is set does not work.
     """
-    from azent.models.cached import Cached
-    from azent.models.choose_encoder import find_encoder
     from azent.models.ollama import Ollama
+    from azent.models.recorded import Cached
 
     asked = model.model if isinstance(model, Cached) and not model.strict else model
     on_ollama = isinstance(asked, Ollama) or (given["encoder"] or "").startswith("ollama:")
@@ -267,8 +253,6 @@ def _model_of_profiles(given: Mapping[str, Any], quiet: bool) -> Model:
 
 def fetch_model(name: str) -> Path:
     """Return the file of a model, fetched with a progress bar where azent knows it by name."""
-    from azent.models.fetch import MODELS, model_file, path_of
-
     if name not in MODELS:
         return Path(name)
     if path_of(MODELS[name]).exists():

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from azent import settings
+from azent.answered import answer_json, event_json
 from azent.cli import agents, console, options
+from azent.cli.display import RunDisplay, tool_lines
 from azent.cli.sessions import Conversation, open_session, open_store
+from azent.config import Value
 from azent.errors import AzentError, UsageError
+from azent.messages import Answer, Event
 from azent.wording import counted
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
     from azent.agent import Agent
-    from azent.cli.display import RunDisplay
-    from azent.config import Value
-    from azent.messages import Event
 
 EXAMPLES = {
     "ask": """Examples:
@@ -73,8 +74,6 @@ def ask(
     ] = False,
 ) -> None:
     """Ask a question; the model may call functions to answer it."""
-    from azent.cli.display import RunDisplay
-
     stored = open_session(session, last, store)
     if stored is None:
         options.reject_unused({"store": store}, "a conversation", "name one: --session NAME")
@@ -92,15 +91,10 @@ def ask(
 
 
 def _print_event(event: Event) -> None:
-    from azent.answered import event_json
-
     console.print_json(event_json(event))
 
 
 def _print_answer(event: Event) -> None:
-    from azent.answered import answer_json
-    from azent.messages import Answer
-
     if isinstance(event, Answer):
         console.print_json(answer_json(event))
 
@@ -183,10 +177,8 @@ class Chat:
         next_line = line_reader([f"/{name}" for name in COMMANDS])
         count = len(self.agent.toolbox.specs)
         offered = counted(count, "function") if count else "no functions"
-        if not self.display_options["quiet"]:
-            console.print_notice(
-                f"{self.agent.model.name}, {offered}. /help lists what else can be typed."
-            )
+        begun = f"{self.agent.model.name}, {offered}. /help lists what else can be typed."
+        console.print_notice("" if self.display_options["quiet"] else begun)
         while True:
             try:
                 line = next_line().strip()
@@ -202,14 +194,17 @@ class Chat:
     def _handle(self, line: str) -> bool:
         """Do what a line asks for; False ends the chat."""
         command = COMMAND.fullmatch(line)
-        if command and command[1] in EXITS:
+        name, argument = (command[1], (command[2] or "").strip()) if command else ("", "")
+        if name in EXITS:
             return False
         try:
-            if command:
-                self._run_command(command[1], (command[2] or "").strip())
-            else:
+            if command is None:
                 self._ask(line)
                 self.exit_code = 0
+            elif name in COMMANDS:
+                COMMANDS[name][0](self, argument)
+            else:
+                raise UsageError(f"there is no /{name}", "/help lists the commands.")
         except AzentError as error:
             self.exit_code = error.exit_code
             console.print_notice(f"azent: {error}", error.hint)
@@ -225,14 +220,7 @@ class Chat:
                 raise
             console.print_notice("stopped")
 
-    def _run_command(self, name: str, argument: str) -> None:
-        if name not in COMMANDS:
-            raise UsageError(f"there is no /{name}", "/help lists the commands.")
-        COMMANDS[name][0](self, argument)
-
     def _open_agent(self) -> None:
-        from azent.cli.display import RunDisplay
-
         self.agent: Agent = self.build_agent(self.values)
         self.display: RunDisplay = RunDisplay(self.agent, **self.display_options)
 
@@ -246,8 +234,6 @@ class Chat:
 
     def tools(self, argument: str) -> None:
         """the functions that the model is offered"""
-        from azent.cli.display import tool_lines
-
         console.print_text("\n".join(tool_lines(self.agent.toolbox.specs.values())) or "none")
 
     def undo(self, argument: str) -> None:

@@ -14,6 +14,7 @@ import typer
 from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines
 from azent.cli.options import option
+from azent.config import Value
 from azent.errors import ModelUnreachable, UsageError
 from azent.files import lines_of, open_regular
 from azent.wording import counted
@@ -21,7 +22,6 @@ from azent.wording import counted
 if TYPE_CHECKING:
     from azent.agent import Agent
     from azent.batch import BatchEvent, Progress, Server
-    from azent.config import Value
 
 CONNECT_SECONDS = "10s"
 PRINT_SECONDS = 10.0  # between two lines of progress in a pipe
@@ -99,12 +99,12 @@ def _agents(
 
 
 def _names_server(model: str | None) -> bool:
-    return model is not None and model.startswith(("openai:", "gguf:"))
+    from azent.models.model import settings_of
+
+    return model is not None and not settings_of(model, {"host": None})
 
 
 def _at(values: Mapping[str, Value], model: str | None, host: str | None) -> dict[str, Value]:
-    from azent.config import Value
-
     named = {"model": model, "host": host}
     return {**values, **{n: Value(v, "option") for n, v in named.items() if v is not None}}
 
@@ -116,10 +116,16 @@ def _run(
     settings: Mapping[str, Any],
     quiet: bool,
 ) -> Progress:
-    from azent.batch import ignore, run_batch
+    from azent.batch import Notice, ignore, run_batch
 
-    report = BatchReport(_count_lines(questions))
-    with closing(report), console.capture_prints(report.print):
+    lines = _count_lines(questions)
+    with closing(ProgressLines(PRINT_SECONDS)) as shown, console.capture_prints(shown.print):
+
+        def report(progress: Progress, event: BatchEvent) -> None:
+            if isinstance(event, Notice):
+                shown.print(f"! {event.text}")
+            shown.update(_progress_line(progress, lines))
+
         watch = ignore if quiet else report
         return run_batch(questions, output, servers, **settings, watch=watch)
 
@@ -167,29 +173,6 @@ def _agent_on_worker(given: Mapping[str, Any], functions: Sequence[Any]) -> Agen
 
 
 # ---- progress and summary ------------------------------------------------------------------------
-
-
-class BatchReport:
-    """Reports the progress of a batch on standard error."""
-
-    def __init__(self, lines: int) -> None:
-        self._lines = lines
-        self._progress = ProgressLines(PRINT_SECONDS)
-
-    def __call__(self, progress: Progress, event: BatchEvent) -> None:
-        from azent.batch import Notice
-
-        if isinstance(event, Notice):
-            self.print(f"! {event.text}")
-        self._progress.update(_progress_line(progress, self._lines))
-
-    def print(self, line: str) -> None:
-        """Print a line that stays, such as one that a tool prints."""
-        self._progress.print(line)
-
-    def close(self) -> None:
-        """Remove the progress from the screen."""
-        self._progress.close()
 
 
 def _progress_line(progress: Progress, lines: int) -> str:

@@ -34,6 +34,7 @@ STDOUT = 1  # its file descriptor, which child processes inherit
 SYSTEM_ERROR = 1
 INTERRUPTED = 130
 COLUMN_GAP = "  "
+UNBREAKABLE = "\0"  # stands for a blank while lines are broken; no text has it
 MIN_WIDTH = 20
 USUAL_WIDTH = 80
 ASCII_MARKS = {"→": "->", "←": "<-", "✓": "ok", "✗": "x", "›": ">", "·": "-"}
@@ -147,8 +148,7 @@ def _to_json(value: Any) -> Any:
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: in columns where they fit, else each row on several lines."""
     sanitized = [[sanitize(cell) for cell in row] for row in rows]
-    for line in table_lines(headings, sanitized, _terminal_width()):
-        print_text(line)
+    print_text("\n".join(table_lines(headings, sanitized, _terminal_width())))
 
 
 def table_lines(
@@ -163,26 +163,17 @@ def table_lines(
         yield from (_in_columns(row, widths) for row in (headings, *rows))
         return
     for row in rows:
+        # Blanks inside of a value are no places to break a line, until the lines are made.
         pairs = zip(headings[1:], row[1:], strict=True)
+        values = [f"{name} {cell}".replace(" ", UNBREAKABLE) for name, cell in pairs]
+        lines = wrap(", ".join(values), width, COLUMN_GAP, COLUMN_GAP)
         yield row[0].strip()
-        yield from _fill_lines([f"{name} {cell}" for name, cell in pairs], width)
+        yield from lines.replace(UNBREAKABLE, " ").splitlines()
 
 
 def _in_columns(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = [cell + " " * (w - _cell_width(cell)) for cell, w in zip(row, widths, strict=True)]
     return COLUMN_GAP.join(cells).rstrip()
-
-
-def _fill_lines(values: Sequence[str], width: int) -> Iterator[str]:
-    """Put values one after the other, as many on a line as fit."""
-    line = ""
-    for value in values:
-        longer = f"{line}, {value}" if line else f"{COLUMN_GAP}{value}"
-        if line and _cell_width(longer) >= width:  # a comma may follow, which has to fit too
-            yield f"{line},"
-            longer = f"{COLUMN_GAP}{value}"
-        line = longer
-    yield line
 
 
 def _cell_width(text: str) -> int:
@@ -210,7 +201,7 @@ def _terminal_width() -> int | None:
 def error_boundary(command: Command) -> Command:
     """Wrap a command: its errors are printed as a sentence and a hint, and set the exit code.
 
-    Options that contradict each other are refused before it runs; its prints are kept apart.
+    Options that contradict each other are refused before it runs. What tools print is redirected.
     """
     from azent.cli.options import check_options
 
@@ -234,21 +225,16 @@ def _errors_printed() -> Iterator[None]:
     except KeyboardInterrupt as error:
         print_notice("azent: interrupted")
         raise typer.Exit(INTERRUPTED) from error
-    except BrokenPipeError as error:  # the program that read the output has ended
-        sys.stderr.close()
-        _discard_output()
-        raise typer.Exit(0) from error
     except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        print_notice(f"azent: the system refuses: {reason_of(error)}{where}")
-        _discard_output()
-        raise typer.Exit(SYSTEM_ERROR) from error
-
-
-def _discard_output() -> None:
-    """Close standard output: Python would fail once more when it writes the rest at its end."""
-    with suppress(OSError):
-        output_stream().close()
+        reader_is_gone = isinstance(error, BrokenPipeError)
+        if reader_is_gone:
+            sys.stderr.close()
+        else:
+            where = f": {error.filename}" if error.filename else ""
+            print_notice(f"azent: the system refuses: {reason_of(error)}{where}")
+        with suppress(OSError):  # Python would fail once more when it writes the rest at its end
+            output_stream().close()
+        raise typer.Exit(0 if reader_is_gone else SYSTEM_ERROR) from error
 
 
 # ---- what others print ---------------------------------------------------------------------------

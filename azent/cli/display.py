@@ -11,31 +11,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from azent import messages
 from azent.cli import console
 from azent.cli.live import FRAMES_PER_SECOND, LiveArea, TextWriter, answer_writer
 from azent.errors import ModelError
-from azent.messages import (
-    Answer,
-    Asking,
-    Call,
-    CallFinished,
-    CallStarted,
-    Chunk,
-    Corrected,
-    Delta,
-    End,
-    Event,
-    Replied,
-    Reply,
-    Request,
-    Result,
-    Shrunk,
-    Spec,
-    Thinking,
-    Usage,
-    Warning,
-)
-from azent.models.observed import Observed
+from azent.messages import Call, Delta, End, Event, Reply, Request, Result, Spec, Usage
+from azent.models.fallback import Observed
 from azent.wording import counted
 
 if TYPE_CHECKING:
@@ -119,44 +100,40 @@ class RunDisplay:
 
     def _show(self, event: Event) -> None:
         match event:
-            case Asking(_, _, why):
+            case messages.Asking(_, _, why):
                 if why and self.verbose and why not in self._warned:
                     self._print("·", why, "dim")
                 self._draw_status(self._request.words)
-            case Chunk(text):
+            case messages.Chunk(text):
                 self._stop_status()
                 self._answer.write(text)
-            case Thinking():
+            case messages.Thinking():
                 self._draw_status(lambda: f"thinking: {self._request.words()}")
-            case Replied(reply):
-                self._show_reply(reply)
-            case CallStarted(call):
+            case messages.Replied(reply):
+                self._stop_status()
+                for line in _reply_lines(reply) if self.verbose else ():
+                    self._print("·", line, "dim")
+            case messages.CallStarted(call):
                 self._print("→", call_line(call), "cyan")
                 self._running[call.id] = time.monotonic()
                 self._draw_status(self._running_words)
-            case CallFinished(call, result, seconds):
+            case messages.CallFinished(call, result, seconds):
                 console.flush_prints()
                 has_run = self._running.pop(call.id, None) is not None
                 took = f"  ({seconds:.1f} s)" if has_run else ""
                 self._print("←", f"{_named(result)}{took}", "green" if result.ok else "red")
                 self._draw_status(self._running_words)
-            case Corrected(problem):
+            case messages.Corrected(problem):
                 self._print("!", f"asked again: {problem.message}", "yellow")
-            case Shrunk(note):
+            case messages.Shrunk(note):
                 self._print("!", _left_out(note.turns, len(note.ids)), "yellow")
-            case Warning(text):
+            case messages.Warning(text):
                 self._warned = text
                 self._print("!", text, "yellow")
-            case Answer():
+            case messages.Answer():
                 self._show_end(event)
 
-    def _show_reply(self, reply: Reply) -> None:
-        self._stop_status()
-        if self.verbose:
-            for line in _reply_lines(reply):
-                self._print("·", line, "dim")
-
-    def _show_end(self, answer: Answer) -> None:
+    def _show_end(self, answer: messages.Answer) -> None:
         self._stop_status()
         if self._answer.is_empty and answer.text:
             self._answer.write(answer.text)

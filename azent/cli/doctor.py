@@ -1,4 +1,4 @@
-"""`azent doctor`, `azent config` and `azent completion`: how azent is set up."""
+"""`azent doctor`, `models`, `config` and `completion`: whether azent is set up, and with what."""
 
 from __future__ import annotations
 
@@ -8,15 +8,26 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import azent
+from azent import settings
 from azent.cli import agents, console, options
-from azent.errors import AzentError
-from azent.settings import COMPLETING
+from azent.config import masked, resolved
+from azent.errors import AzentError, ModelUnreachable
+from azent.models import catalogue
+from azent.models.catalogue import PREFERRED, choose
+from azent.models.embedded import NUM_CTX
+from azent.models.encoders import NONE, find_encoder, how_to_get_one
+from azent.models.weights import MODELS, known, path_of
 from azent.wording import size_of
+
+if TYPE_CHECKING:
+    from azent.messages import Usage
 
 EXAMPLES = {
     "doctor": """Examples:
@@ -33,9 +44,6 @@ Level = Literal["ok", "note", "bad"]
 MARKS = {"ok": "✓", "note": "!", "bad": "✗"}
 ROUND_TRIP_SECONDS = 180.0
 FETCH = "Fetch it with `azent models pull {}`, or name a model with -m."
-
-if TYPE_CHECKING:
-    from azent.messages import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +75,29 @@ def doctor(
         raise typer.Exit(1)
 
 
+def _print_finding(finding: Finding) -> None:
+    mark = console.encodable(MARKS[finding.level], console.output_stream().encoding)
+    console.print_wrapped(f"{finding.what}: {finding.found}", first=f"{mark} ")
+    if finding.todo:
+        console.print_wrapped(finding.todo, first="    ", indent="    ")
+
+
 def look(given: Mapping[str, Any]) -> Iterator[Finding]:
     """Check what a question needs under some settings; each finding is given as it is made."""
-    host = given["host"]
-    yield _versions()
+    parts = [f"azent {azent.__version__}", f"Python {platform.python_version()}"]
+    parts += [f"{name} {version_of(name)}" for name in ("ollama", "pydantic")]
+    yield Finding("versions", "ok", ", ".join(parts))
     yield from _folders()
     yield from _prompt_sets()
-    server = _server(host)
+    server = _server(given["host"])
     yield server
     if server.level == "ok":
-        yield from _models(host)
+        yield from _models(given["host"])
     yield _encoder(given)
     yield _call(given)
 
 
-def _versions() -> Finding:
-    from importlib.metadata import version
-
-    import azent
-
-    parts = [f"azent {azent.__version__}", f"Python {platform.python_version()}"]
-    parts += [f"{name} {version(name)}" for name in ("ollama", "pydantic")]
-    return Finding("versions", "ok", ", ".join(parts))
-
-
 def _folders() -> Iterator[Finding]:
-    from azent import settings
-
     folders = {
         "cache": settings.cache_folder(),
         "settings": settings.user_folder(),
@@ -118,23 +122,16 @@ def _prompt_sets() -> Iterator[Finding]:
 
 
 def _server(host: str | None) -> Finding:
-    from azent import settings
-    from azent.models.catalogue import version
-
     url = settings.ollama_host(host)
     try:
-        return Finding("server", "ok", f"Ollama {version(host)} at {url}")
+        return Finding("server", "ok", f"Ollama {catalogue.version(host)} at {url}")
     except AzentError as error:
         todo = "Start it with `ollama serve`; without it the embedded model is used."
         return Finding("server", "note", str(error), todo)
 
 
 def _models(host: str | None) -> Iterator[Finding]:
-    from azent import prompt
-    from azent.models.catalogue import installed
-    from azent.models.choose import PREFERRED
-
-    models = installed(host)
+    models = catalogue.installed(host)
     if not models:
         yield Finding("models", "bad", "none", f"Fetch one with `ollama pull {PREFERRED}`.")
     free = _free_memory()
@@ -142,17 +139,20 @@ def _models(host: str | None) -> Iterator[Finding]:
         fits = free is None or model.size < free
         todo = "" if fits else f"It needs more than the {(free or 0) / 1e9:.1f} GB that are free."
         native = "native tools" if model.native_tools else "no native tools (azent needs none)"
-        prompts = prompt.load(None, model.name, model.billions).name
-        found = (
-            f"{size_of(model.size)}, context {model.context or '?'}, {native}, prompt set {prompts}"
-        )
-        yield Finding(model.name, "ok" if fits else "note", found, todo)
+        facts = [size_of(model.size), f"context {model.context or '?'}", native]
+        facts.append(f"prompt set {_set_name(model.name, model.billions)}")
+        yield Finding(model.name, "ok" if fits else "note", ", ".join(facts), todo)
+
+
+def _set_name(model: str, billions: float | None) -> str:
+    """Return the name of the prompt set that a model gets."""
+    from azent import prompt
+
+    return prompt.load(None, model, billions).name
 
 
 def _encoder(given: Mapping[str, Any]) -> Finding:
     """Look for what compares questions with functions by their meaning."""
-    from azent.models.choose_encoder import NONE, find_encoder, how_to_get_one
-
     try:
         encoder = find_encoder(given["encoder"], given["host"] or "")
     except AzentError as error:
@@ -169,10 +169,7 @@ def _free_memory() -> int | None:
         facts = dict(line.split(":", 1) for line in lines)
         return int(facts["MemAvailable"].split()[0]) * 1024  # what caches hold can be had, too
     except (OSError, KeyError, ValueError):
-        return _unused_memory()
-
-
-def _unused_memory() -> int | None:
+        pass
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -190,8 +187,8 @@ def _call(given: Mapping[str, Any]) -> Finding:
     began = time.monotonic()
     try:
         if address := _would_fetch(given):
-            said = "not tried: it would fetch the embedded model"
-            return Finding("a call", "note", said, FETCH.format(address))
+            found = "not tried: it would fetch the embedded model"
+            return Finding("a call", "note", found, FETCH.format(address))
         agent = Agent(agents.model_from(given, quiet=True), [double], timeout=ROUND_TRIP_SECONDS)
         answer = agent.ask("Double the number 21 with the function.")
     except AzentError as error:
@@ -205,9 +202,6 @@ def _call(given: Mapping[str, Any]) -> Finding:
 
 def _would_fetch(given: Mapping[str, Any]) -> str | None:
     """Return the address of the embedded model that would be fetched first, if there is one."""
-    from azent.models.choose import choose
-    from azent.models.fetch import MODELS, path_of
-
     if given["profiles"] or given["profile"]:
         return None
     address = given["model"] or choose(given["host"]).address
@@ -223,11 +217,72 @@ def _timings(usage: Usage) -> str:
     )
 
 
-def _print_finding(finding: Finding) -> None:
-    mark = console.encodable(MARKS[finding.level], console.output_stream().encoding)
-    console.print_wrapped(f"{finding.what}: {finding.found}", first=f"{mark} ")
-    if finding.todo:
-        console.print_wrapped(finding.todo, first="    ", indent="    ")
+# ---- models --------------------------------------------------------------------------------------
+
+models = options.command_group("List and fetch models.")
+
+
+@models.command("list", short_help="List models, and the set that suits each.")
+def list_models(host: options.Host = None, as_json: options.AsJson = False) -> None:
+    """List models: size, context, native tools or not, and the prompt set that suits each."""
+    rows = [*_of_server(host), *_embedded()]
+    agents.warn_of_broken_sets((row["name"].removeprefix("gguf:"), row["billions"]) for row in rows)
+    if as_json:
+        console.print_json(rows, indent=2)
+        return
+    headings = ("model", "size", "context", "native tools", "prompt set", "where")
+    console.print_table(headings, [_cells(row) for row in rows])
+    setting = resolved()["encoder"].value
+    encoder = _encoder({"encoder": setting, "host": host})
+    console.print_notice(". ".join(filter(None, (f"encoder: {encoder.found}", encoder.todo))))
+
+
+@models.command("pull", short_help="Fetch a model.")
+def pull_model(
+    name: Annotated[str, typer.Argument(help="A model of Ollama's library, or gguf:NAME.")],
+    host: options.Host = None,
+) -> None:
+    """Fetch a model: by the Ollama server, or (gguf:NAME) the file that azent runs by itself."""
+    if name.startswith("gguf:"):
+        options.reject_unused({"host": host}, "an Ollama server to ask", "name a model of Ollama's")
+        console.print_text(str(agents.fetch_model(known(name.removeprefix("gguf:")))))
+        return
+    with agents.download_bar() as progress:
+        task = progress.add_task("pulling", total=None)
+        for step in catalogue.pull(name, host):
+            progress.update(task, completed=step.done, total=step.total or None)
+    console.print_notice(f"{name} is fetched")
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    context, native = str(row["context"] or "?"), "yes" if row["native_tools"] else "no"
+    return [row["name"], row["shown_size"], context, native, row["prompts"], row["where"]]
+
+
+def _of_server(host: str | None) -> list[dict[str, Any]]:
+    """List the models of the server; where there is none, say so."""
+    try:
+        listed = catalogue.installed(host)
+    except ModelUnreachable as error:
+        console.print_notice(f"azent: {error}", error.hint)
+        return []
+    return [_row(asdict(model), model.name, "Ollama") for model in listed]
+
+
+def _embedded() -> list[dict[str, Any]]:
+    """List the models that azent can run by itself, fetched or not."""
+    rows = []
+    for name, file in MODELS.items():
+        facts = {"name": f"gguf:{name}", "size": file.size, "context": NUM_CTX}
+        facts |= {"native_tools": False, "billions": file.billions}
+        where = "fetched" if path_of(file).exists() else "fetched at first use"
+        rows.append(_row(facts, name, where))
+    return rows
+
+
+def _row(facts: dict[str, Any], name: str, where: str) -> dict[str, Any]:
+    shown = {"shown_size": size_of(facts["size"]), "where": where}
+    return {**facts, **shown, "prompts": _set_name(name, facts["billions"])}
 
 
 # ---- settings and completion ---------------------------------------------------------------------
@@ -239,8 +294,6 @@ config = options.command_group("Show settings and where they come from.")
 @config.command("show", short_help="Show each setting and its source.")
 def show_config(as_json: options.AsJson = False) -> None:
     """Show each setting, its value, and where the value comes from; secrets are masked."""
-    from azent.config import masked, resolved
-
     values = resolved()
     if as_json:
         rows = {n: {"value": _masked(n, v.value), "source": v.source} for n, v in values.items()}
@@ -252,8 +305,6 @@ def show_config(as_json: options.AsJson = False) -> None:
 
 def _masked(name: str, value: Any) -> Any:
     """Mask a secret in a value, which keeps its type."""
-    from azent.config import masked
-
     if isinstance(value, list):
         return [masked(name, each) for each in value]
     return value if value is None or isinstance(value, bool | int | float) else masked(name, value)
@@ -265,6 +316,6 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell to print i
 
     console.print_text(
         completions.get_completion_script(  # type: ignore[attr-defined]  # not marked as exported
-            prog_name="azent", complete_var=COMPLETING, shell=shell.value
+            prog_name="azent", complete_var=settings.COMPLETING, shell=shell.value
         )
     )

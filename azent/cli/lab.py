@@ -21,17 +21,9 @@ from azent.errors import ModelError, UsageError
 from azent.wording import counted, reason_of
 
 if TYPE_CHECKING:
-    from azent.lab import (
-        About,
-        Arm,
-        Outcome,
-        Plan,
-        Row,
-        Standing,
-        Tuned,
-        TuningProgress,
-    )
+    from azent.lab import About, Arm, Outcome, Plan, Row, Standing, Tuned, TuningProgress
     from azent.models import Model
+    from azent.models.encoder import Encoder
     from azent.prompt import PromptSet
 
 EXAMPLES = {
@@ -115,18 +107,10 @@ def evaluate(
         for verdict in verdicts:
             console.print_wrapped(str(verdict))
     if html:
-        _write(html, lab.page(outcomes, verdicts))
-    _exit(rows, is_whole, fail_under)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8", "backslashreplace")  # models write half a character, too
-    except OSError as error:
-        message = f"{file} cannot be written: {reason_of(error)}"
-        raise UsageError(message, "Name another file.") from error
-    console.print_notice(f"wrote {file}")
+        _write_page(html, lab.page(outcomes, verdicts))
+    if not is_whole:
+        raise KeyboardInterrupt
+    _fail_if_low(rows, fail_under)
 
 
 def _read_outcomes(file: Path | None, hint: str) -> list[Outcome]:
@@ -143,41 +127,47 @@ def _read_outcomes(file: Path | None, hint: str) -> list[Outcome]:
 
 
 def _arms(
-    models: list[str] | None, prompts: list[str] | None, native: bool, given: dict[str, Any]
+    models: Sequence[str] | None,
+    prompts: Sequence[str] | None,
+    native: bool,
+    options: dict[str, Any],
 ) -> list[Arm]:
     """Pair every model with every prompt set; without one named, with the set that suits it."""
     from azent.lab import Arm
 
     arms = []
-    unnamed: list[str | None] = [None]
-    for address in models or unnamed:
-        model = agents.model_from(
-            agents.plain_values(agents.settings_from({**given, "model": address})), quiet=False
-        )
-        arms += [Arm(model, agents.prompts_from(name, model)) for name in prompts or unnamed]
+    addresses: Sequence[str | None] = models or [None]
+    for address in addresses:
+        model, encoder = _opened({**options, "model": address}, quiet=False)
+        named: Sequence[str | None] = prompts or [None]
+        arms += [Arm(model, agents.prompts_from(name, model), encoder) for name in named]
         arms += [Arm(model, None)] if native else []
     return arms
+
+
+def _opened(options: dict[str, Any], *, quiet: bool) -> tuple[Model, Encoder | None]:
+    """Open the model and the encoder that options and settings name."""
+    given = agents.plain_values(agents.settings_from(options))
+    model = agents.model_from(given, quiet=quiet)
+    return model, agents.encoder_from(given, model)
 
 
 def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], bool]:
     """Return all outcomes, and whether the run was finished: Ctrl-C keeps those that there are."""
     from azent.lab import evaluate as run_evaluation
 
-    outcomes = list(plan.done)
+    outcomes, total = list(plan.done), len(plan.todo)
     if outcomes:
         there = "is there" if len(outcomes) == 1 else "are there"
-        console.print_notice(
-            f"{counted(len(outcomes), 'outcome')} {there} already, {len(plan.todo)} to go"
-        )
+        console.print_notice(f"{counted(len(outcomes), 'outcome')} {there} already, {total} to go")
     try:
         with closing(ProgressLines(PRINT_SECONDS)) as progress:
             began, right = time.monotonic(), 0
             for number, outcome in enumerate(run_evaluation(plan.todo, output, jobs=jobs), start=1):
                 outcomes.append(outcome)
                 right += outcome.ok
-                left = len(plan.todo) - number
-                rate = _rate(number, time.monotonic() - began, left)
-                progress.update(f"{number} of {len(plan.todo)} asked, {right} right{rate}")
+                rate = _rate(number, time.monotonic() - began, total - number)
+                progress.update(f"{number} of {total} asked, {right} right{rate}")
     except KeyboardInterrupt:
         kept = f"; kept in {output}, the same command goes on" if output else ""
         console.print_notice(f"interrupted after {counted(len(outcomes), 'outcome')}{kept}")
@@ -191,16 +181,23 @@ def _rate(done: int, seconds: float, left: int) -> str:
         return ""
     rate = 60 * done / seconds
     shown = f"{rate:,.0f}" if rate > 10 else f"{rate:.1f}"
-    clock = timedelta(seconds=round(60 * left / rate))
-    return f", {shown} a minute, at most {clock} left"
+    return f", {shown} a minute, at most {timedelta(seconds=round(60 * left / rate))} left"
 
 
-def _exit(rows: Sequence[Row], is_whole: bool, fail_under: float | None) -> None:
-    if not is_whole:
-        raise KeyboardInterrupt
-    low = [row for row in rows if fail_under is not None and row.mean < fail_under]
+def _write_page(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8", "backslashreplace")  # models write half a character, too
+    except OSError as error:
+        message = f"{file} cannot be written: {reason_of(error)}"
+        raise UsageError(message, "Name another file.") from error
+    console.print_notice(f"wrote {file}")
+
+
+def _fail_if_low(rows: Sequence[Row], least: float | None) -> None:
+    low = [row for row in rows if least is not None and row.mean < least]
     for row in low:
-        console.print_notice(f"{row.name}: {row.mean:.2f} is under {fail_under}")
+        console.print_notice(f"{row.name}: {row.mean:.2f} is under {least}")
     if low:
         raise typer.Exit(TOO_LOW)
 
@@ -251,28 +248,24 @@ def tune(
     that was to be beaten. Begun again, the same command goes on where it ended.
     """
     from azent import lab
-    from azent.config import masked
 
-    given = {"model": model, "num_ctx": num_ctx, "reply_cache": reply_cache}
-    opened = agents.model_from(agents.plain_values(agents.settings_from(given)), quiet=quiet)
-    name = f"tuned-{_slug(opened.name)}" if name is None else name
+    opened, encoder = _opened(
+        {"model": model, "num_ctx": num_ctx, "reply_cache": reply_cache}, quiet=quiet
+    )
+    slug = re.sub(r"\W+|_", "-", opened.name).strip("-").lower()
+    name = f"tuned-{slug}" if name is None else name
     folder = _new_folder(name, prompt_sets, force)
     split = lab.split_cases(cases, agents.functions_from(tools, none=not tools), sample=sample)
     bases = _bases(prompt_sets, opened, name)
-    file = output or Path(f"tune-{_slug(opened.name)}.jsonl")
+    file = output or Path(f"tune-{slug}.jsonl")
+    settings: dict[str, Any] = {"budget": budget, "seed": seed, "file": file, "jobs": jobs}
     with _interruption_explained(file), closing(TuneReport(budget, len(split.aside))) as report:
         watch = lab.ignore if quiet else report
-        tuned = lab.tune(
-            opened, split, bases, budget=budget, seed=seed, file=file, jobs=jobs, watch=watch
-        )
-    about = lab.About(name, date.today().isoformat(), _typed_command())
+        tuned = lab.tune(opened, split, bases, **settings, encoder=encoder, watch=watch)
+    command = shlex.join(["azent", *map(_without_password, sys.argv[1:])])
+    about = lab.About(name, date.today().isoformat(), command)
     written = lab.write(tuned, folder, about, force=force)
-    _print_tuned(tuned, about, written, masked("host", model), as_json)
-
-
-def _slug(model: str) -> str:
-    """Write a model's name in letters, digits and hyphens, for names of sets and files."""
-    return re.sub(r"\W+|_", "-", model).strip("-").lower()
+    _print_tuned(tuned, about, written, _without_password(model), as_json)
 
 
 def _new_folder(name: str, prompts: Sequence[str] | None, force: bool) -> Path:
@@ -287,7 +280,8 @@ def _new_folder(name: str, prompts: Sequence[str] | None, force: bool) -> Path:
     check_free(folder, force=force)
     bases = [prompt.load(each).folder for each in prompts or ()]
     if any(base and base.resolve() == folder.resolve() for base in bases):
-        raise UsageError(f"{name} is to be written, and to be begun with", "Take another --name.")
+        message = f"{name} cannot be both a set to begin with and the set to be written"
+        raise UsageError(message, "Take another --name.")
     return folder
 
 
@@ -304,11 +298,11 @@ def _bases(named: Sequence[str] | None, model: Model, name: str) -> Sequence[Pro
     return bases
 
 
-def _typed_command() -> str:
-    """Return the command line, without passwords in addresses."""
+def _without_password(word: str) -> str:
+    """Hide the password in a word of the command line, if it is an address."""
     from azent.config import masked
 
-    return shlex.join(["azent", *(masked("host", word) for word in sys.argv[1:])])
+    return masked("host", word)
 
 
 @contextmanager
@@ -322,41 +316,35 @@ def _interruption_explained(file: Path) -> Iterator[None]:
         raise
 
 
-class TuneReport:
+class TuneReport(ProgressLines):
     """Reports how far a search is: it may ask `budget` cases, and `aside` more at its end."""
 
     def __init__(self, budget: int, aside: int) -> None:
+        super().__init__(PRINT_SECONDS)
         self._budget = budget
         self._aside = aside
         self._began = time.monotonic()
-        self._stage: tuple[object, ...] = ()
-        self._progress = ProgressLines(PRINT_SECONDS)
+        self._stage: tuple[int, ...] = ()
 
     def __call__(self, now: TuningProgress, asked: int) -> None:
         from azent.lab import JudgingProgress
 
-        stage = ("judging",) if isinstance(now, JudgingProgress) else (now.round, now.cases)
-        self._progress.update("\n".join(self._lines(now, asked)), at_once=stage != self._stage)
-        self._stage = stage
-
-    def close(self) -> None:
-        """Remove the progress from the screen."""
-        self._progress.close()
-
-    def _lines(self, now: TuningProgress, asked: int) -> Iterator[str]:
-        from azent.lab import JudgingProgress
-
         seconds = time.monotonic() - self._began
         if isinstance(now, JudgingProgress):
-            yield "judging the winner on the cases set aside"
-            yield f"{now.done} of {now.of} asked{_rate(asked, seconds, now.of - now.done)}"
-            return
-        left = counted(now.left, "prompt set")
-        yield f"round {now.round}: {left} left, case {now.done + 1} of {now.cases}"
-        if now.best:
-            yield f"best: {_score_line(now.best)}"
-        to_ask = self._budget - now.spent + 2 * self._aside
-        yield f"{now.spent} of {self._budget} asked{_rate(asked, seconds, to_ask)}"
+            stage: tuple[int, ...] = ()
+            rate = _rate(asked, seconds, now.of - now.done)
+            lines = ["judging the winner on the cases set aside", f"{now.done} of {now.of} asked"]
+        else:
+            stage = (now.round, now.cases)
+            rate = _rate(asked, seconds, self._budget - now.spent + 2 * self._aside)
+            left = counted(now.left, "prompt set")
+            lines = [
+                f"round {now.round}: {left} left, case {now.done + 1} of {now.cases}",
+                *([f"best: {_score_line(now.best)}"] if now.best else []),
+                f"{now.spent} of {self._budget} asked",
+            ]
+        self.update("\n".join(lines) + rate, at_once=stage != self._stage)
+        self._stage = stage
 
 
 def _score_line(score: Standing) -> str:
@@ -376,10 +364,9 @@ def _print_tuned(
         folder = {"folder": str(written.folder), "taken": taken == written.name}
         console.print_json({**folder, **evidence(tuned, about)})
         return
-    tried, cases = counted(len(tuned.result.tried), "prompt set"), tuned.result.spent
-    console.print_text(f"tried {tried} on {counted(cases, 'case')} in all:")
-    for score in tuned.result.tried[:MAX_SHOWN]:
-        console.print_text(f"  {_score_line(score)}")
+    tried, spent = counted(len(tuned.result.tried), "prompt set"), tuned.result.spent
+    scores = [f"  {_score_line(score)}" for score in tuned.result.tried[:MAX_SHOWN]]
+    console.print_text("\n".join([f"tried {tried} on {counted(spent, 'case')} in all:", *scores]))
     console.print_text(f"\non {counted(tuned.winner.all.count, 'case')} set aside:")
     console.print_table(*table(tuned.judged))
     for verdict in tuned.verdicts:

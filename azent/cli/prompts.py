@@ -6,11 +6,11 @@ import difflib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from azent import settings
+from azent import prompt, settings
 from azent.cli import agents, console, options
 from azent.cli.options import option
 from azent.errors import PromptError, UsageError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = options.command_group("Show, copy, check and compare prompt sets.")
 Name = Annotated[str, typer.Argument(help="A prompt set, by name or folder.")]
-MOVES = ("decide", "answer")
+Move = Literal["decide", "answer"]
 
 
 @app.command("list", short_help="List prompt sets and their folders.")
@@ -34,8 +34,6 @@ def list_sets(
     as_json: options.AsJson = False,
 ) -> None:
     """List the prompt sets, their descriptions and their folders."""
-    from azent import prompt
-
     taken = _set_for(model).folder
     found = {name: (folder, _describe(folder)) for name, folder in prompt.folders().items()}
     if as_json:
@@ -74,10 +72,8 @@ def new_set(
     ] = False,
 ) -> None:
     """Copy a set, to be edited; edits take effect at the next question."""
-    from azent.prompt import checked_name
-
     root = settings.user_folder() / "prompts" if user else Path("prompts")
-    folder = root / checked_name(name)
+    folder = root / prompt.checked_name(name)
     if folder.exists():
         raise UsageError(f"{folder} is there already", "Take another name, or edit that one.")
     files = _files(source)
@@ -92,8 +88,6 @@ def check_sets(
     names: Annotated[list[str] | None, typer.Argument(help="Sets; all of them if none.")] = None,
 ) -> None:
     """Check sets: each text, blank and setting; errors are printed with file and line."""
-    from azent import prompt
-
     wanted: Sequence[str | Path] = names or list(prompt.folders().values())
     errors = [error for error in map(find_error, wanted) if error]
     for error in errors:
@@ -124,8 +118,6 @@ def diff_sets(first: Name, second: Name) -> None:
 
 def find_error(wanted: str | Path) -> PromptError | None:
     """Return what is wrong with a set, by its name or folder; None if nothing is."""
-    from azent import prompt
-
     try:
         prompt.read(wanted) if isinstance(wanted, Path) else prompt.load(wanted)
     except PromptError as error:
@@ -135,8 +127,6 @@ def find_error(wanted: str | Path) -> PromptError | None:
 
 def _set_for(address: str | None) -> PromptSet:
     """Load the set that a model gets; without one, the set for a model that is not known."""
-    from azent import prompt
-
     if not address:
         return prompt.load()
     given = agents.plain_values(agents.settings_from({"model": address}))
@@ -148,8 +138,6 @@ def _set_for(address: str | None) -> PromptSet:
 
 def _describe(folder: Path) -> dict[str, Any]:
     """Return the settings of a set, or what is wrong with it."""
-    from azent import prompt
-
     if error := find_error(folder):
         return {"broken": str(error)}
     return prompt.read_settings(folder / "set.toml")
@@ -157,8 +145,6 @@ def _describe(folder: Path) -> dict[str, Any]:
 
 def _files(name: str) -> dict[Path, str]:
     """Read the files in the folder of a set: its settings, then its texts."""
-    from azent import prompt
-
     found = prompt.load(name)
     folder = found.folder or Path()
     known = [folder / "set.toml", *(folder / f"{each}.txt" for each in found.texts)]
@@ -183,15 +169,13 @@ def render(
     ] = None,
     system: options.System = None,
     choice: options.Choice = None,
-    move: Annotated[str, option("MOVE", "decide (the first request), or answer.")] = "decide",
+    move: Annotated[Move, option("MOVE", "decide (the first request), or answer.")] = "decide",
     exact: Annotated[bool, typer.Option("--exact", help="Let the server count tokens.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Print exactly what the model would get, and how many tokens that is."""
     from azent.budget import estimate
 
-    if move not in MOVES:
-        raise UsageError(f"--move is {move!r}", f"Say {' or '.join(MOVES)}.")
     given = agents.plain_values(agents.settings_from(context.params))
     terms = _terms(given)
     messages, schema = _request(question, terms, move)
@@ -221,7 +205,7 @@ def _model_of(given: Mapping[str, Any]) -> Model | None:
     return agents.unfetched_model_at(given["model"], given) if given["model"] else None
 
 
-def _request(question: str, terms: Terms, move: str) -> tuple[list[dict[str, Any]], Any]:
+def _request(question: str, terms: Terms, move: Move) -> tuple[list[dict[str, Any]], Any]:
     """Return the messages of a request, and the schema that its reply is held to, if any."""
     from azent.messages import Question
     from azent.request import messages_for

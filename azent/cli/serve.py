@@ -11,6 +11,7 @@ import typer
 from azent.cli import agents, console, options
 from azent.cli.options import option
 from azent.errors import SettingsError, UsageError
+from azent.settings import server_token
 from azent.wording import reason_of
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _open_models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> d
     models = [agents.model_from({**given, "model": address}, quiet=False) for address in addresses]
     named = {model.name: model for model in models}
     if len(named) < len(models):
-        raise UsageError("two models bear one name", "Name each --model once.")
+        raise UsageError("two models have the same name", "Name each --model once.")
     for each in models:
         agents.prompts_from(given["prompts"], each)
     return named
@@ -149,8 +150,6 @@ def mcp(
 
 def read_token(file: Path | None) -> str | None:
     """Read the token for clients from a file, else from the environment."""
-    from azent.settings import server_token
-
     if file is None:
         return server_token()
     try:

@@ -1,4 +1,4 @@
-"""`azent sessions`: lists and changes stored conversations. A chat has a `Conversation`."""
+"""`azent sessions`: lists and changes stored conversations. `Conversation` is that of a chat."""
 
 from __future__ import annotations
 
@@ -12,28 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from azent import messages
 from azent.cli import console, options
 from azent.cli.options import option
 from azent.errors import SessionError, UsageError
 from azent.log import turn_of
 from azent.log import turns as all_turns
-from azent.messages import (
-    Answer,
-    Call,
-    Correction,
-    Event,
-    Log,
-    Message,
-    Note,
-    Question,
-    Reply,
-    Result,
-)
+from azent.messages import Answer, Call, Event, Log, Message, Question
+from azent.sessions import Session, Store
 from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.sessions import Session, Store
 
 app = options.command_group("List, show, branch, undo, export and delete stored conversations.")
 QUESTION_WIDTH = 60
@@ -54,10 +44,10 @@ def list_sessions(store: options.StoreFile = None, as_json: options.AsJson = Fal
         )
     width = max((len(each.name) for each in listed), default=0)
     for each in listed:
-        used = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
+        used = datetime.fromtimestamp(each.updated)
         question = " ".join(each.question.split())[:QUESTION_WIDTH]
-        turns = counted(each.turns, "turn")
-        console.print_wrapped(f"{each.name:{width}}  {used}  {turns:>8}  {question}".rstrip())
+        line = f"{each.name:{width}}  {used:%Y-%m-%d %H:%M}  {counted(each.turns, 'turn'):>8}"
+        console.print_wrapped(f"{line}  {question}".rstrip())
 
 
 @app.command("show", short_help="Show a conversation.")
@@ -82,13 +72,13 @@ def _message_lines(message: Message) -> Iterator[str]:
     match message:
         case Question(text):
             yield from ("", f"> {text}", "")
-        case Reply(calls=calls, text=text):
+        case messages.Reply(calls=calls, text=text):
             yield from filter(None, (text, *(f"→ {call_line(call)}" for call in calls)))
-        case Result() as result:
+        case messages.Result() as result:
             yield f"← {result.tool}: {result_line(result)}"
-        case Correction(problem):
+        case messages.Correction(problem):
             yield f"! asked again: {problem.message}"
-        case Note(what, text):
+        case messages.Note(what, text):
             yield f"! {what}: {text}" if text else f"! {what}"
 
 
@@ -120,10 +110,8 @@ def undo_session(
 @app.command("export", short_help="Print a conversation as JSON lines.")
 def export_session(name: Name, store: options.StoreFile = None) -> None:
     """Print a conversation as JSON lines, one for each message, with nothing left out."""
-    from azent.messages import to_json
-
     for message in open_store(store).log(name):
-        console.print_json(to_json(message))
+        console.print_json(messages.to_json(message))
 
 
 @app.command("delete", short_help="Delete conversations.")
@@ -146,8 +134,6 @@ def delete_sessions(
 
 def open_store(file: Path | None) -> Store:
     """Open the store in a file, else the user's own."""
-    from azent.sessions import Store
-
     return Store(file.expanduser() if file else None)
 
 
@@ -155,8 +141,6 @@ def open_session(name: str | None, last: bool, file: Path | None) -> Session | N
     """Open the conversation of a name, or the last one; None where neither is wanted."""
     if name is None and not last:
         return None
-    from azent.sessions import Session
-
     store = open_store(file)
     if name is None:
         listed = store.sessions()
@@ -220,8 +204,6 @@ class Conversation:
 
     def save(self, name: str) -> None:
         """Store it by a name, and go on there. Raises UsageError, or SessionError."""
-        from azent.sessions import Session
-
         if not name:
             raise UsageError("a name is missing", "Such as: /save holidays")
         if any(each.name == name for each in self.store.sessions()):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
 import typer
 
 from azent.cli import console, options
+from azent.cli.display import tool_lines
 from azent.cli.options import option
 from azent.errors import SchemaError, UsageError
+from azent.messages import Call
+from azent.toolfile import load_tools
 from azent.wording import reason_of
 
 app = options.command_group("List, show, check and call functions.")
+Style = Literal["json", "typescript", "python"]
 Source = Annotated[str, typer.Argument(help="A file, a module, or file.py:function.")]
 FAILED = 1  # exit code of `check` where it finds an error, and of a call that failed
 
@@ -20,8 +25,6 @@ FAILED = 1  # exit code of `check` where it finds an error, and of a call that f
 @app.command("list", short_help="List the functions of a file.")
 def list_tools(source: Source, as_json: options.AsJson = False) -> None:
     """List the functions of a file, each with the first line of its description."""
-    from azent.cli.display import tool_lines
-
     box = _toolbox(source)
     if as_json:
         console.print_json([spec["name"] for spec in box.specs.values()])
@@ -38,15 +41,13 @@ def list_tools(source: Source, as_json: options.AsJson = False) -> None:
 def show_tools(
     source: Source,
     style: Annotated[
-        str, option("STYLE", "json, typescript or python: how prompts can show them.", "--as")
+        Style, option("STYLE", "json, typescript or python: how prompts can show them.", "--as")
     ] = "json",
 ) -> None:
     """Show what a model is shown of the functions."""
     from azent.schema import render
 
-    if style not in ("json", "typescript", "python"):
-        raise UsageError(f"there is no style {style!r}", "Styles: json, typescript, python.")
-    console.print_text(render(_toolbox(source).specs, style))  # type: ignore[arg-type]  # checked above
+    console.print_text(render(_toolbox(source).specs, style))
 
 
 @app.command("check", short_help="Find what models will misread.")
@@ -56,8 +57,6 @@ def check_tools(
     as_json: options.AsJson = False,
 ) -> None:
     """Find what small models will misread. Exits with 1 where there is an error."""
-    from dataclasses import asdict
-
     from azent.schema.lint import lint
 
     findings = lint(_toolbox(source).specs)
@@ -84,8 +83,6 @@ def call_tool(
     as_json: options.AsJson = False,
 ) -> None:
     """Run one function with JSON input, checked as a model's would be."""
-    from azent.messages import Call
-
     box = _toolbox(source)
     if name not in box:
         raise SchemaError(f"{source} has no function {name!r}", f"It has {', '.join(box.specs)}.")
@@ -93,28 +90,26 @@ def call_tool(
     if as_json:
         problem = result.problem.kind if result.problem else None
         console.print_json({"ok": result.ok, "text": result.text, "problem": problem})
+    elif result.ok:
+        console.print_text(result.text)
     else:
-        console.print_text(result.text) if result.ok else console.print_notice(
-            f"azent: {result.text}"
-        )
+        console.print_notice(f"azent: {result.text}")
     if not result.ok:
         raise typer.Exit(FAILED)
 
 
 def _toolbox(source: str) -> Any:
     from azent.toolbox import Toolbox
-    from azent.toolfile import load_tools
 
     return Toolbox(load_tools(source))
 
 
 def _json_object(text: str) -> dict[str, Any]:
+    example = """Such as '{"a": 2}'."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"the input is not JSON: {reason_of(error)}", """Such as '{"a": 2}'."""
-        ) from error
+        raise UsageError(f"the input is not JSON: {reason_of(error)}", example) from error
     if not isinstance(value, dict):
-        raise UsageError(f"the input is {text[:80]}, not a JSON object", """Such as '{"a": 2}'.""")
+        raise UsageError(f"the input is {text[:80]}, not a JSON object", example)
     return value

@@ -42,16 +42,20 @@ def ask(turn: Turn, step: Ask) -> Moves:
     reply = yield from reply_to(turn, step)
     before = len(turn.log)
     turn.grow(hear(turn.log, reply, turn.terms))
-    yield from _told(turn.log[before:])
+    yield from _told(turn.log, before)
 
 
-def _told(heard: Log) -> Generator[Event, None, None]:
-    """The events of a reply that was heard, and of the calls that were answered at once."""
+def _told(log: Log, before: int) -> Generator[Event, None, None]:
+    """Yield the events of a reply, and of the calls that got their results with it.
+
+    - `before`: how many messages the log had before the reply.
+    """
+    heard = log[before:]
     reply = next(message for message in heard if isinstance(message, Reply))
     yield Replied(reply)
     if reply.problem:
         yield Corrected(reply.problem)
-    by_id = {call.id: call for call in reply.calls}
+    by_id = {call.id: call for each in log if isinstance(each, Reply) for call in each.calls}
     for message in heard:
         if isinstance(message, Result):
             yield CallFinished(by_id[message.id], message)

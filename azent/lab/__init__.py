@@ -4,14 +4,14 @@ read_cases, bfcl_cases, read_bfcl   read cases: a question, the tools, what is r
 cases_from, in_part                 read cases from sources by name; the parts of the cases
 Arm                                 a model, and a prompt set (or its server's tool calling)
 plan, evaluate, read_outcomes       ask the arms the cases; resumable
-rows, verdicts, against, page       what outcomes add up to, and whether a difference is significant
+rows, verdicts, against, page       add up outcomes, and tell whether a difference is significant
 split_cases, tune, write            search the best prompt set, judge it, write it to a folder
 """
 
 from __future__ import annotations
 
 from azent.lab.bfcl import CATEGORIES, bfcl_cases, read_bfcl
-from azent.lab.cases import Case, in_part, read_cases
+from azent.lab.cases import Case, read_cases
 from azent.lab.evaluation import (
     Arm,
     Outcome,
@@ -24,7 +24,6 @@ from azent.lab.evaluation import (
 )
 from azent.lab.page import page
 from azent.lab.report import (
-    GROUPS,
     Comparison,
     Row,
     Share,
@@ -39,25 +38,25 @@ from azent.lab.report import (
     verdicts,
 )
 from azent.lab.search import SearchProgress, Standing
-from azent.lab.sources import cases_from
-from azent.lab.tuned_set import About, check_free, evidence, write
+from azent.lab.sources import Split, cases_from, in_part, split_cases
 from azent.lab.tuning import (
     BUDGET,
+    About,
     JudgingProgress,
-    Split,
     Tuned,
     TuningProgress,
     Watch,
+    check_free,
+    evidence,
     ignore,
-    split_cases,
     starting_sets,
     tune,
+    write,
 )
 
 __all__ = [
     "BUDGET",
     "CATEGORIES",
-    "GROUPS",
     "About",
     "Arm",
     "Case",

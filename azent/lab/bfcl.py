@@ -25,20 +25,14 @@ from azent.messages import Call
 from azent.wording import counted
 
 CATEGORIES = (
-    "simple_python",
-    "multiple",
-    "parallel",
-    "parallel_multiple",
-    "irrelevance",
-    "live_simple",
-    "live_multiple",
-    "live_irrelevance",
+    *("simple_python", "multiple", "parallel", "parallel_multiple", "irrelevance"),
+    *("live_simple", "live_multiple", "live_irrelevance"),
 )
 FURTHER = ("live_parallel", "live_parallel_multiple", "live_relevance")
 FILE_NAME = re.compile(r"BFCL_v\d+_(\w+)\.json")
 INSTALL = "Install it with `pip install --no-deps bfcl-eval`."
+TYPES = {"dict": "object", "float": "number", "tuple": "array", "String": "string"}
 _importing = threading.Lock()
-_TYPES = {"dict": "object", "float": "number", "tuple": "array", "String": "string"}
 
 
 def bfcl_cases(category: str, *, part: Part = "all", sample: int | None = None) -> list[Case]:
@@ -60,15 +54,14 @@ def read_bfcl(file: str | Path, *, part: Part = "all", sample: int | None = None
     file = place("file", file)
     one_of("part", part, PARTS)
     most = None if sample is None else whole("sample", sample, 1)
-    category = category_of(file)
-    rows = list(_rows(file, ("question", "function")))
+    rows = list(_rows(file, "question", "function"))
     truths = _truths(file)
-    wanted = [row for index, row in enumerate(rows) if part == "all" or _part(index) == part]
-    return [_case(row, truths.get(row["id"]), category, file) for row in sampled(wanted, most)]
+    wanted = [row for index, row in enumerate(rows) if part in ("all", _part(index))]
+    return [_case(row, truths.get(row["id"]), file) for row in sampled(wanted, most)]
 
 
 def category_of(file: Path) -> str:
-    """The category of a file of BFCL's, by its name; "" for any other file."""
+    """Return the category of a file of BFCL's, by its name; "" for any other file."""
     found = FILE_NAME.fullmatch(file.name)
     return found[1] if found else ""
 
@@ -77,7 +70,7 @@ def _part(index: int) -> Part:
     return "dev" if index % 10 < 5 else "final"
 
 
-def _rows(file: Path, lists: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows(file: Path, *lists: str) -> Iterator[dict[str, Any]]:
     """Read the objects in a file; each has an id, and a list under each of these keys."""
     for line in read_lines(file):
         row = line.value
@@ -89,43 +82,41 @@ def _rows(file: Path, lists: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _truths(file: Path) -> dict[str, list[Any]]:
-    """The possible answers by id, from the file beside the cases."""
+    """Read the possible answers by id, from the file beside the cases."""
     answers = file.parent / "possible_answer" / file.name
     if answers.is_file():
-        return {row["id"]: row["ground_truth"] for row in _rows(answers, ("ground_truth",))}
+        return {row["id"]: row["ground_truth"] for row in _rows(answers, "ground_truth")}
     if "relevance" in category_of(file):
         return {}
     raise CasesError(f"{answers} is missing", "The possible answers stand beside the cases.")
 
 
-def _case(row: Mapping[str, Any], truth: list[Any] | None, category: str, file: Path) -> Case:
+def _case(row: Mapping[str, Any], truth: list[Any] | None, file: Path) -> Case:
+    category = category_of(file)
     irrelevant = "irrelevance" in category
     due = 0 if irrelevant else len(truth or [None])
 
     def judge(calls: Sequence[Call], text: str) -> str:
         if truth is None:
             return "" if bool(calls) is not irrelevant else counted(len(calls), "call")
-        return _checked(row["function"], calls, truth, category)
+        return _wrong(row["function"], calls, truth, category)
 
-    hashed = stamp(row, truth)
     try:
-        question, tools = row["question"][0], tools_of(row)
+        question, tools = row["question"][0], tuple(map(_spec, row["function"]))
     except (IndexError, KeyError, TypeError, AttributeError) as error:
         text = f"{file}: the case {row['id']!r} is none of BFCL's: {error!r}"
         raise CasesError(text) from error
+    hashed = stamp(row, truth)
     return Case(row["id"], question, tools, judge, due, category, stamp=hashed, suite="bfcl")
 
 
-def tools_of(row: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """Turn the functions of a row into specs: names without dots, types of JSON Schema."""
-    return tuple(
-        {
-            "name": function["name"].replace(".", "_"),
-            "description": function["description"],
-            "parameters": _schema(function["parameters"]),
-        }
-        for function in row["function"]
-    )
+def _spec(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn a function of BFCL's into a spec: a name without dots, types of JSON Schema."""
+    return {
+        "name": function["name"].replace(".", "_"),
+        "description": function["description"],
+        "parameters": _schema(function["parameters"]),
+    }
 
 
 def _schema(given: Any) -> Any:
@@ -134,20 +125,19 @@ def _schema(given: Any) -> Any:
         return [_schema(each) for each in given]
     if not isinstance(given, dict):
         return given
-    kept = {key: value for key, value in given.items() if (key, value) != ("type", "any")}
-    return {
-        key: _TYPES.get(value, value)
-        if key == "type" and isinstance(value, str)
-        else _schema(value)
-        for key, value in kept.items()
-    }
+    kept = {key: _schema(value) for key, value in given.items() if (key, value) != ("type", "any")}
+    if isinstance(name := kept.get("type"), str):
+        kept["type"] = TYPES.get(name, name)
+    return kept
 
 
 # ---- its checker ---------------------------------------------------------------------------------
 
 
-def _checked(functions: list[Any], calls: Sequence[Call], truth: list[Any], category: str) -> str:
-    check, python = _checker()
+def _wrong(functions: list[Any], calls: Sequence[Call], truth: list[Any], category: str) -> str:
+    """Let its checker say what is wrong with the calls; "" if nothing is."""
+    with _importing:  # once for all threads
+        check, python = _checker()
     made = [{call.tool: call.tool_input} for call in calls]
     try:
         verdict = check(functions, made, truth, python, category, "any")
@@ -165,15 +155,9 @@ def _data() -> Path:
     return Path(found.origin).parent / "data"
 
 
-def _checker() -> tuple[Any, Any]:
-    """Import its checker and its constant for Python, once for all threads."""
-    with _importing:
-        return _imported_checker()
-
-
 @cache
-def _imported_checker() -> tuple[Any, Any]:
-    """Import the checker with a table of one model.
+def _checker() -> tuple[Any, Any]:
+    """Import its checker, and its constant for Python.
 
     From its table of models, the checker only needs to know whether a model writes `_` for `.` in
     names. Importing that table would import the clients of all vendors, so a table of one row takes

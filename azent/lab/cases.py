@@ -31,7 +31,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,19 +40,17 @@ from azent.arguments import place
 from azent.errors import AzentError, CasesError
 from azent.files import read_stream
 from azent.lab.judging import LooseCall, is_choice, wrong_answer, wrong_calls, wrong_loosely
-from azent.messages import Call
+from azent.messages import Call, Spec
 from azent.tools import as_tool, specs_of
 from azent.wording import reason_of
 
 Judge: TypeAlias = Callable[[Sequence[Call], str], str]
+Part: TypeAlias = Literal["dev", "final", "all"]
+PARTS: tuple[Part, ...] = ("dev", "final", "all")
 KEYS = {"id", "question", "tools", "calls", "answer", "category"}
 LOOSE_KEYS = {"id", "question", "tools", "function", "inputs", "said", "part", "category"}
 CALL_KEYS = {"tool", "tool_input"}
 ANSWER_KEYS = {"contains", "lacks", "matches"}
-
-Part: TypeAlias = Literal["dev", "final", "all"]
-PARTS: tuple[Part, ...] = ("dev", "final", "all")
-Kind: TypeAlias = tuple[str, str]
 Each = TypeVar("Each")
 
 
@@ -81,14 +78,14 @@ class Case:
 
     @property
     def group(self) -> str:
-        """The kind of decision: "one" call is due, "several", "none", or only the "answer"."""
+        """Return the kind of decision: "one" or "several" calls due, "none", or an "answer"."""
         if self.due is None:
             return "answer"
         return {0: "none", 1: "one"}.get(self.due, "several")
 
     @property
-    def kind(self) -> Kind:
-        """The category and the group: both parts of the cases have some of each kind."""
+    def kind(self) -> tuple[str, str]:
+        """Return the category and the group: both parts of the cases have some of each kind."""
         return self.category, self.group
 
 
@@ -96,6 +93,12 @@ def stamp(*values: Any) -> str:
     """Hash values that can be written as JSON, or as text."""
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def sampled(items: Sequence[Each], most: int | None) -> Sequence[Each]:
+    """Return at most so many items, spread evenly; all items if `most` is None."""
+    step = max(1, len(items) // most) if most else 1
+    return items[::step][:most]
 
 
 def read_cases(file: str | Path, functions: Iterable[object] = ()) -> list[Case]:
@@ -116,6 +119,9 @@ def read_cases(file: str | Path, functions: Iterable[object] = ()) -> list[Case]
     return [case for _, case in by_id.values()]
 
 
+# ---- lines ---------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """The JSON object on a line of a file, and the place to name in errors."""
@@ -131,6 +137,12 @@ def read_lines(file: Path) -> Iterator[Line]:
         if text.strip():
             place = f"{file}:{number}"
             yield Line(place, number, _object(text, place))
+
+
+def _specs_beside(file: Path) -> dict[str, Any]:
+    """Read the specs, by name, in the JSON file beside the cases; none if there is no such file."""
+    beside = file.with_name(f"{file.stem}_tools.json")
+    return _object(_text_of(beside), str(beside)) if beside.is_file() else {}
 
 
 def _text_of(file: Path) -> str:
@@ -151,51 +163,81 @@ def _object(text: str, place: str) -> dict[str, Any]:
     return given
 
 
-def _specs_beside(file: Path) -> dict[str, Any]:
-    """The specs, by name, in the JSON file beside the cases; none if there is no such file."""
-    beside = file.with_name(f"{file.stem}_tools.json")
-    return _object(_text_of(beside), str(beside)) if beside.is_file() else {}
+# ---- one case ------------------------------------------------------------------------------------
 
 
 def _case(line: Line, known: Mapping[str, object], stem: str) -> Case:
+    """Make the case of a line. Raises CasesError that names the line."""
     try:
-        return _made_case(line, known, stem)
+        return _checked_case(line.value, f"{stem}:{line.number}", known, stem)
     except RecursionError as error:
         raise CasesError(f"{line.place}: this is nested too deeply") from error
+    except AzentError as error:
+        raise CasesError(f"{line.place}: {error}", error.hint) from error
 
 
-def _made_case(line: Line, known: Mapping[str, object], stem: str) -> Case:
-    given, place = line.value, line.place
+def _checked_case(
+    given: Mapping[str, Any], default_id: str, known: Mapping[str, object], stem: str
+) -> Case:
     is_loose = "function" in given
     keys = LOOSE_KEYS if is_loose else KEYS
     if unknown := sorted(given.keys() - keys):
-        hint = f"It can have {', '.join(sorted(keys))}."
-        raise CasesError(f"{place}: a case has no {unknown[0]!r}", hint)
-    tools = _tools(given.get("tools"), known, place)
-    judge, due = (_loose_judge if is_loose else _exact_judge)(given, tools, place)
+        raise CasesError(f"a case has no {unknown[0]!r}", f"It can have {', '.join(sorted(keys))}.")
+    tools = _tools(given.get("tools"), known)
+    specs = specs_of(tools)
+    judge, due = (_loose_judge if is_loose else _exact_judge)(given, specs)
+    if given.get("answer") is not None and any(isinstance(tool, dict) for tool in tools):
+        hint = "Name functions in `tools`, and their file by --tools."
+        raise CasesError("a spec cannot be run, so there is no answer to check", hint)
     return Case(
-        id=str(given.get("id") or f"{stem}:{line.number}"),
-        question=_question(given.get("question"), place),
+        id=str(given.get("id") or default_id),
+        question=_question(given.get("question")),
         tools=tools,
         judge=judge,
         due=due,
         category=str(given.get("category", given.get("part", stem))),
         runs=given.get("answer") is not None,
-        stamp=stamp(given, specs_of(tools)),
+        stamp=stamp(given, specs),
         suite=stem,
     )
 
 
-def _exact_judge(
-    given: Mapping[str, Any], tools: Sequence[Any], place: str
-) -> tuple[Judge, int | None]:
-    """The judge of a case with `calls` or `answer`, and how many calls are due."""
+def _question(given: Any) -> str | list[dict[str, Any]]:
+    if isinstance(given, str) and given.strip():
+        return given
+    if isinstance(given, list) and given and all(map(_is_message, given)):
+        return given
+    hint = 'It is a text, or a list of {"role": ..., "content": ...}.'
+    raise CasesError("there is no question", hint)
+
+
+def _is_message(given: Any) -> bool:
+    is_known = isinstance(given, dict) and given.get("role") in ("system", "user", "assistant")
+    return is_known and isinstance(given.get("content"), str)
+
+
+def _tools(given: Any, known: Mapping[str, object]) -> tuple[Any, ...]:
+    """Return the tools of a case: specs, and the tools that are known by the names in it."""
+    given = list(known) if given is None else given
+    if not isinstance(given, list):
+        raise CasesError("tools is a list of specs, or of names of functions")
+    for each in given:
+        if isinstance(each, str) and each not in known:
+            hint = f"Functions there are: {', '.join(known) or 'none; name a file by --tools'}."
+            raise CasesError(f"there is no function {each!r}", hint)
+    return tuple(known[each] if isinstance(each, str) else each for each in given)
+
+
+# ---- judges --------------------------------------------------------------------------------------
+
+
+def _exact_judge(given: Mapping[str, Any], specs: Mapping[str, Spec]) -> tuple[Judge, int | None]:
+    """Return the judge of a case with `calls` or `answer`, and how many calls are due."""
     calls, answer = given.get("calls"), given.get("answer")
     if calls is None and answer is None:
-        hint = 'Add "calls", "answer", or "function".'
-        raise CasesError(f"{place}: nothing says what is right", hint)
-    expected = None if calls is None else _expected(calls, tools, place)
-    wanted = {} if answer is None else _wanted(answer, tools, place)
+        raise CasesError("nothing says what is right", 'Add "calls", "answer", or "function".')
+    expected = None if calls is None else _expected_calls(calls, specs)
+    wanted = {} if answer is None else _wanted_answer(answer)
 
     def judge(made: Sequence[Call], text: str) -> str:
         wrong = "" if expected is None else wrong_calls(expected, made)
@@ -204,143 +246,55 @@ def _exact_judge(
     return judge, None if expected is None else len(expected)
 
 
-def _loose_judge(
-    given: Mapping[str, Any], tools: Sequence[Any], place: str
-) -> tuple[Judge, int | None]:
-    """The judge of a request in people's own words, and how many calls are due: one or none."""
+def _loose_judge(given: Mapping[str, Any], specs: Mapping[str, Spec]) -> tuple[Judge, int | None]:
+    """Return the judge of a request in people's own words, and how many calls are due."""
     name, inputs, said = given["function"], given.get("inputs", {}), given.get("said", [])
     if not isinstance(inputs, dict) or not isinstance(said, list):
-        raise CasesError(f"{place}: inputs is an object, and said is a list")
+        raise CasesError("inputs is an object, and said is a list")
     tool = None if name is None else str(name).partition("#")[0]
-    specs = specs_of(tools)
     if tool is not None and tool not in specs:
-        raise CasesError(f"{place}: {tool!r} is none of the tools", f"They are {', '.join(specs)}.")
+        raise CasesError(f"{tool!r} is none of the tools", f"They are {', '.join(specs)}.")
     known = specs[tool].get("parameters", {}).get("properties", {}) if tool else {}
     if unknown := next((each for each in inputs if each not in known), None):
-        raise CasesError(f"{place}: {tool} has no input {unknown!r}", f"It has {', '.join(known)}.")
-    _check_choices([inputs, said], place)
+        raise CasesError(f"{tool} has no input {unknown!r}", f"It has {', '.join(known)}.")
+    _check_choices([inputs, said])
     due = LooseCall(tool, inputs, said)
     return lambda made, text: wrong_loosely(due, made), int(tool is not None)
 
 
-def _question(given: Any, place: str) -> str | list[dict[str, Any]]:
-    if isinstance(given, str) and given.strip():
-        return given
-    if isinstance(given, list) and given and all(map(_is_message, given)):
-        return given
-    hint = 'It is a text, or a list of {"role": ..., "content": ...}.'
-    raise CasesError(f"{place}: there is no question", hint)
-
-
-def _is_message(given: Any) -> bool:
-    is_known = isinstance(given, dict) and given.get("role") in ("system", "user", "assistant")
-    return is_known and isinstance(given.get("content"), str)
-
-
-def _tools(given: Any, known: Mapping[str, object], place: str) -> tuple[Any, ...]:
-    given = list(known) if given is None else given
-    if not isinstance(given, list):
-        raise CasesError(f"{place}: tools is a list of specs, or of names of functions")
-    for each in given:
-        if isinstance(each, str) and each not in known:
-            hint = f"Functions there are: {', '.join(known) or 'none; name a file by --tools'}."
-            raise CasesError(f"{place}: there is no function {each!r}", hint)
-    tools = tuple(known[each] if isinstance(each, str) else each for each in given)
-    try:
-        specs_of(tools)
-    except AzentError as error:
-        raise CasesError(f"{place}: {error}", error.hint) from error
-    return tools
-
-
-def _expected(given: Any, tools: Sequence[Any], place: str) -> list[dict[str, Any]]:
-    names = specs_of(tools)
+def _expected_calls(given: Any, specs: Mapping[str, Spec]) -> list[dict[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-        raise CasesError(f"{place}: calls is a list of objects, [] where none are due")
+        raise CasesError("calls is a list of objects, [] where none are due")
     for each in given:
-        if not _is_call(each, list(names)):
-            hint = f'A call is {{"tool": one of {", ".join(names)}, "tool_input": {{...}}}}.'
-            raise CasesError(f"{place}: {json.dumps(each)[:80]} is no call of these tools", hint)
-        _check_choices(each.get("tool_input"), place)
+        is_known = each.keys() <= CALL_KEYS and each.get("tool") in list(specs)
+        if not is_known or not isinstance(each.get("tool_input", {}), dict):
+            hint = f'A call is {{"tool": one of {", ".join(specs)}, "tool_input": {{...}}}}.'
+            raise CasesError(f"{json.dumps(each)[:80]} is no call of these tools", hint)
+        _check_choices(each.get("tool_input"))
     return given
 
 
-def _is_call(given: Mapping[str, Any], names: Sequence[str]) -> bool:
-    is_known = given.keys() <= CALL_KEYS and given.get("tool") in names
-    return is_known and isinstance(given.get("tool_input", {}), dict)
-
-
-def _check_choices(expected: Any, place: str) -> None:
+def _check_choices(expected: Any) -> None:
     """Raise CasesError for a `one_of` at any depth that has no list of values."""
     if is_choice(expected) and not (isinstance(expected["one_of"], list) and expected["one_of"]):
         shown = json.dumps(expected)[:80]
-        raise CasesError(f"{place}: one_of is a list of values that are right, not {shown}")
+        raise CasesError(f"one_of is a list of values that are right, not {shown}")
     inside = expected.values() if isinstance(expected, dict) else expected
     for each in inside if isinstance(expected, dict | list) else ():
-        _check_choices(each, place)
+        _check_choices(each)
 
 
-def _wanted(given: Any, tools: Sequence[Any], place: str) -> dict[str, list[str]]:
+def _wanted_answer(given: Any) -> dict[str, list[str]]:
+    """Return what an answer must be like: lists of texts that it contains, lacks and matches."""
     if not isinstance(given, dict) or not given or given.keys() - ANSWER_KEYS:
-        raise CasesError(f"{place}: answer is an object with {', '.join(sorted(ANSWER_KEYS))}")
-    if any(isinstance(tool, dict) for tool in tools):
-        hint = "Name functions in `tools`, and their file by --tools."
-        raise CasesError(f"{place}: a spec cannot be run, so there is no answer to check", hint)
+        raise CasesError(f"answer is an object with {', '.join(sorted(ANSWER_KEYS))}")
     wanted = {key: [text] if isinstance(text, str) else text for key, text in given.items()}
     for texts in wanted.values():
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise CasesError(f"{place}: what an answer must be like is a text, or several")
+            raise CasesError("what an answer must be like is a text, or several")
     for pattern in wanted.get("matches", ()):
-        _compiled(pattern, place)
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise CasesError(f"{pattern!r} is no regular expression: {error}") from error
     return wanted
-
-
-def _compiled(pattern: str, place: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise CasesError(f"{place}: {pattern!r} is no regular expression: {error}") from error
-
-
-# ---- parts ---------------------------------------------------------------------------------------
-
-
-def in_part(cases: Sequence[Case], part: Part) -> list[Case]:
-    """The cases of a part: "dev" to look at while developing, "final" to measure with at the end.
-
-    Every second case of each kind belongs to "final", in the order of the file, whatever a model
-    makes of it. So lines that are added at the end of a file do not move those before them.
-    """
-    if part == "all":
-        return list(cases)
-    aside = _set_aside(cases)
-    return [case for case, out in zip(cases, aside, strict=True) if out is (part == "final")]
-
-
-def sampled(items: Sequence[Each], most: int | None) -> Sequence[Each]:
-    """At most so many items, spread evenly; all items if `most` is None."""
-    step = max(1, len(items) // most) if most else 1
-    return items[::step][:most]
-
-
-def _set_aside(cases: Sequence[Case]) -> list[bool]:
-    """Tell of each case whether it is set aside.
-
-    Kinds take turns in whether their first case is set aside, so that both parts are alike even if
-    there are few cases of each kind.
-    """
-    counts: Counter[Kind] = Counter()
-    first: dict[Kind, int] = {}
-    aside = []
-    for case in cases:
-        if case.kind not in first:
-            first[case.kind] = _turn_of(case.kind, list(first))
-        aside.append((first[case.kind] + counts[case.kind]) % 2 == 1)
-        counts[case.kind] += 1
-    return aside
-
-
-def _turn_of(kind: Kind, before: Sequence[Kind]) -> int:
-    """The number of a new kind's category plus the number of the kind in its category."""
-    categories = list(dict.fromkeys([*(category for category, _ in before), kind[0]]))
-    return categories.index(kind[0]) + sum(category == kind[0] for category, _ in before)

@@ -1,9 +1,9 @@
 """Asking models the cases. An arm is a model and a way to ask it; each case gives an outcome.
 
-A way to ask is a prompt set, or the tool calling of the model's server ("native"). Outcomes are
-appended to a file, as one JSON object on each line. A run on the same file asks only what is not in
-there yet: an outcome is reused if the model, the prompt set with its texts, and the case with its
-texts are still the same.
+A way to ask is a prompt set with an encoder, or the tool calling of the model's server ("native").
+Outcomes are appended to a file, as one JSON object on each line. A run on the same file asks only
+what is not in there yet: an outcome is reused if the model, the prompt set with its texts, the
+encoder, and the case with its texts are still the same.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,8 +27,10 @@ from azent.execute.threads import DaemonThreads
 from azent.files import open_regular, read_stream
 from azent.lab.cases import Case
 from azent.log import replies_of
-from azent.messages import Call, End, Question, Request, Usage
+from azent.messages import End, Question, Reply, Request, Usage
 from azent.models import Model
+from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO, NONE, encoder_for
 from azent.prompt import PromptSet
 from azent.tools import spec_of
 from azent.wording import reason_of, safe_json
@@ -38,24 +40,43 @@ if TYPE_CHECKING:
 
 NATIVE = "native"
 NO_USAGE = Usage()
-Key: TypeAlias = tuple[str, str, str, str]
+ArmKey: TypeAlias = tuple[str, str, str, str]
+Key: TypeAlias = tuple[ArmKey, str]
+Pair: TypeAlias = "tuple[Arm, Case]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Arm:
-    """A model and the prompt set to ask it with; None means the tool calling of its server."""
+    """A model and a way to ask it.
+
+    - `prompts`: the prompt set; None means the tool calling of the model's server.
+    - `encoder`: an open encoder, its address, "auto" for the one inside the process, or None.
+    """
 
     model: Model
     prompts: PromptSet | None
+    encoder: str | Encoder | None = AUTO
 
-    @property
-    def name(self) -> str:
-        return self.prompts.name if self.prompts else NATIVE
+    @cached_property
+    def key(self) -> ArmKey:
+        """The names of the model and the prompt set, the hash of the set, and the encoder's name.
 
-    @property
-    def version(self) -> str:
-        """A hash of the texts and settings of the prompt set."""
-        return version_of(self.prompts) if self.prompts else ""
+        The encoder's name is "" for a set whose rules need none, and "none" if one is needed and
+        there is none.
+        """
+        if self.prompts is None:
+            return self.model.name, NATIVE, "", ""
+        name = ""
+        if needs_encoder(self.prompts):
+            encoder = encoder_for(self.encoder)
+            name = encoder.name if encoder else NONE
+        return self.model.name, self.prompts.name, version_of(self.prompts), name
+
+
+def needs_encoder(prompts: PromptSet) -> bool:
+    """Tell whether a set compares functions with questions by their meaning."""
+    rules = prompts.selection
+    return bool(prompts.bank and (rules.shown or rules.within or rules.relevance))
 
 
 def version_of(prompts: PromptSet) -> str:
@@ -67,9 +88,11 @@ def version_of(prompts: PromptSet) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a case: `wrong` tells what is wrong, and is empty if all is right.
+    """The result of asking an arm one case.
 
-    `stamp` and `suite` are those of the case when it was asked.
+    - `wrong` says what is wrong; it is empty if all is right.
+    - `encoder` is the name of the encoder, as in the key of the arm.
+    - `stamp` and `suite` are those of the case when it was asked.
     """
 
     model: str
@@ -84,30 +107,21 @@ class Outcome:
     usage: Usage = NO_USAGE
     stamp: str = ""
     suite: str = ""
+    encoder: str = ""
 
     @property
     def ok(self) -> bool:
         return not self.wrong
 
     @property
+    def arm(self) -> ArmKey:
+        """The key of the arm that was asked."""
+        return self.model, self.prompts, self.version, self.encoder
+
+    @property
     def key(self) -> Key:
-        """What was asked; an outcome with the same key can be reused."""
-        return (self.model, self.prompts, self.version, self.case)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """The calls and words with which a model replied to a case, or why it failed."""
-
-    calls: tuple[Call, ...] = ()
-    text: str = ""
-    usage: Usage = NO_USAGE
-    failed: str = ""
-
-
-def key_of(arm: Arm, case: Case) -> Key:
-    """The key that the outcome of an arm on a case has."""
-    return (arm.model.name, arm.name, arm.version, case.id)
+        """The arm and the case; an outcome with the same key can be reused."""
+        return self.arm, self.case
 
 
 def try_case(arm: Arm, case: Case) -> Outcome:
@@ -116,62 +130,59 @@ def try_case(arm: Arm, case: Case) -> Outcome:
     A reply that cannot be read counts as wrong, and so does a case that this model cannot be asked.
     Raises a ModelError if the server fails.
     """
+    reply, failed = Reply(), ""
     try:
         reply = _reply(arm, case)
     except BadReply as error:
-        usages = [reply.usage for reply in replies_of(error.log) if reply.usage]
-        reply = _Reply(failed=str(error), usage=sum(usages, Usage()))
+        usages = [each.usage for each in replies_of(error.log) if each.usage]
+        reply, failed = Reply(usage=sum(usages, Usage())), str(error)
     except (ModelRefused, ContextTooSmall, SchemaError) as error:
-        reply = _Reply(failed=str(error))
+        failed = str(error)
+    model, prompts, version, encoder = arm.key
     return Outcome(
-        *key_of(arm, case)[:3],
-        case=case.id,
-        category=case.category,
-        group=case.group,
-        wrong=reply.failed or case.judge(reply.calls, reply.text),
+        model,
+        prompts,
+        version,
+        case.id,
+        case.category,
+        case.group,
+        wrong=failed or case.judge(reply.calls, reply.text),
         calls=tuple({"tool": c.tool, "tool_input": c.tool_input} for c in reply.calls),
         text=reply.text,
-        usage=reply.usage,
+        usage=reply.usage or Usage(),
         stamp=case.stamp,
         suite=case.suite,
+        encoder=encoder,
     )
 
 
-def _reply(arm: Arm, case: Case) -> _Reply:
+def _reply(arm: Arm, case: Case) -> Reply:
+    """Return the calls, the words and the usage with which an arm replies to a case."""
     if arm.prompts is None:
-        return _native(arm.model, case)
-    if case.runs:
-        return _answered(arm.model, arm.prompts, case)
-    reply = select(case.question, case.tools, arm.model, prompts=arm.prompts)
-    calls = tuple(call for call in reply.calls if not call.problem)
-    return _Reply(calls, reply.text, reply.usage or Usage())
-
-
-def _answered(model: Model, prompts: PromptSet, case: Case) -> _Reply:
-    """Run the tools and have the question answered."""
+        return _native_reply(arm.model, case)
+    asking: dict[str, Any] = {"prompts": arm.prompts, "encoder": arm.encoder}
+    if not case.runs:
+        reply = select(case.question, case.tools, arm.model, **asking)
+        return replace(reply, calls=tuple(call for call in reply.calls if not call.problem))
     log, system = log_of(case.question)
-    last = log[-1]
-    words = last.text if isinstance(last, Question) else ""
-    answer = Agent(model, case.tools, prompts=prompts, system=system).ask(words, log[:-1])
-    return _Reply(answer.calls, answer.text, answer.usage)
+    words = log[-1].text if isinstance(log[-1], Question) else ""
+    answer = Agent(arm.model, case.tools, system=system, **asking).ask(words, log[:-1])
+    return Reply(answer.calls, answer.text, usage=answer.usage)
 
 
-def _native(model: Model, case: Case) -> _Reply:
+def _native_reply(model: Model, case: Case) -> Reply:
     """Ask with the tool calling of the server, and take only the calls that it found."""
-    chat = [dict(message) for message in _messages(case.question)]
-    offered = tuple(spec_of(tool) for tool in case.tools)
-    reply = _Reply()
-    for piece in model.stream(Request(tuple(chat), tools=offered)):
+    given = case.question
+    chat = [{"role": "user", "content": given}] if isinstance(given, str) else map(dict, given)
+    request = Request(tuple(chat), tools=tuple(map(spec_of, case.tools)))
+    reply = Reply()
+    for piece in model.stream(request):
         if isinstance(piece, End):
             reply = replace(reply, usage=piece.usage)
         else:
             text, calls = reply.text + piece.text, reply.calls + piece.calls
             reply = replace(reply, text=text, calls=calls)
     return reply
-
-
-def _messages(question: str | Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    return [{"role": "user", "content": question}] if isinstance(question, str) else question
 
 
 # ---- running -------------------------------------------------------------------------------------
@@ -181,7 +192,7 @@ def _messages(question: str | Sequence[Mapping[str, Any]]) -> Sequence[Mapping[s
 class Plan:
     """The pairs of arm and case that are still to ask, and the outcomes of those asked before."""
 
-    todo: tuple[tuple[Arm, Case], ...]
+    todo: tuple[Pair, ...]
     done: tuple[Outcome, ...]
 
 
@@ -194,19 +205,20 @@ def plan(arms: Iterable[Arm], cases: Sequence[Case], kept: Iterable[Outcome] = (
     by_key = {outcome.key: outcome for outcome in kept}
     arms = tuple(arms)
     pairs = [(arm, case) for case in cases for arm in arms if arm.prompts or not case.runs]
-    done = [known(pair, by_key) for pair in pairs]
-    todo = [pair for pair, outcome in zip(pairs, done, strict=True) if outcome is None]
-    return Plan(tuple(todo), tuple(outcome for outcome in done if outcome))
+    found = [(pair, known(pair, by_key)) for pair in pairs]
+    todo = tuple(pair for pair, outcome in found if outcome is None)
+    return Plan(todo, tuple(outcome for _, outcome in found if outcome))
 
 
-def known(pair: tuple[Arm, Case], kept: Mapping[Key, Outcome]) -> Outcome | None:
-    """Find an earlier outcome of the pair; one without a stamp fits any text of the case."""
-    outcome = kept.get(key_of(*pair))
-    return outcome if outcome and outcome.stamp in ("", pair[1].stamp) else None
+def known(pair: Pair, kept: Mapping[Key, Outcome]) -> Outcome | None:
+    """Return an earlier outcome of a pair; one without a stamp fits any text of the case."""
+    arm, case = pair
+    outcome = kept.get((arm.key, case.id))
+    return outcome if outcome and outcome.stamp in ("", case.stamp) else None
 
 
 def evaluate(
-    todo: Iterable[tuple[Arm, Case]], file: str | Path | None = None, *, jobs: int = 1
+    todo: Iterable[Pair], file: str | Path | None = None, *, jobs: int = 1
 ) -> Iterator[Outcome]:
     """Ask the pairs, `jobs` at a time, and yield each outcome once it is in the file.
 
@@ -223,7 +235,7 @@ def evaluate(
         yield outcome
 
 
-def _in_parallel(todo: Iterable[tuple[Arm, Case]], jobs: int) -> Iterator[Outcome]:
+def _in_parallel(todo: Iterable[Pair], jobs: int) -> Iterator[Outcome]:
     """Ask `jobs` pairs at a time and yield the outcomes as they come."""
     left, threads = iter(todo), DaemonThreads()  # daemons do not delay a caller who stops early
     try:
@@ -232,13 +244,13 @@ def _in_parallel(todo: Iterable[tuple[Arm, Case]], jobs: int) -> Iterator[Outcom
             done, out = wait(out, return_when=FIRST_COMPLETED)
             out |= {threads.submit(try_case, *pair) for pair in islice(left, len(done))}
             # Failures come last, because a failure ends the run: the others are kept first.
-            yield from (each.result() for each in sorted(done, key=_failed))
+            for each in sorted(done, key=lambda each: each.exception() is not None):
+                yield each.result()
     finally:
         threads.shutdown(wait=False)
 
 
-def _failed(future: Future[Outcome]) -> bool:
-    return future.exception() is not None
+# ---- the file of outcomes ------------------------------------------------------------------------
 
 
 def read_outcomes(file: str | Path) -> list[Outcome]:

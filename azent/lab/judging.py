@@ -1,4 +1,4 @@
-"""What is wrong with the calls and the answer of a case; "" means that all is right. Pure.
+"""Judging the calls and the answer of a case; each judge says what is wrong, or "". Pure.
 
 Calls are judged exactly, or loosely for requests in people's own words (`LooseCall`).
 """
@@ -25,7 +25,7 @@ PUNCTUATION = re.compile(r"(?:[^\w%.]|\.(?!\d))+")  # but the point of a number
 class LooseCall:
     """The one call that is due, of which only some inputs are judged; no call if `tool` is None.
 
-    `inputs` are those that are judged, by name. `said` are texts that each have to be in any input.
+    `inputs` are those that are judged, by name. Each text in `said` has to be in any input.
     """
 
     tool: str | None
@@ -42,7 +42,7 @@ def wrong_calls(due: Sequence[Mapping[str, Any]], made: Sequence[Call]) -> str:
         return f"{counted(len(made), 'call')}, {len(due)} due"
     left = list(due)
     for call in made:
-        found = next((each for each in left if _fits(call, each)), None)
+        found = next((each for each in left if _is_due(call, each)), None)
         if found is None:
             return f"{_shown(call)} is not among the calls due"
         left.remove(found)
@@ -72,11 +72,12 @@ def _shown(call: Call) -> str:
     return f"{call.tool}({json.dumps(call.tool_input, ensure_ascii=False)})"
 
 
-def _fits(call: Call, due: Mapping[str, Any]) -> bool:
+def _is_due(call: Call, due: Mapping[str, Any]) -> bool:
     return call.tool == due["tool"] and _equal(call.tool_input, due.get("tool_input", {}))
 
 
 def _equal(value: Any, expected: Any) -> bool:
+    """Compare JSON values: numbers by their value, True and False only with themselves."""
     if is_choice(expected):
         return any(_equal(value, each) for each in expected["one_of"])
     if isinstance(expected, dict):
@@ -101,19 +102,14 @@ def wrong_loosely(due: LooseCall, made: Sequence[Call]) -> str:
         return f"{', '.join(call.tool for call in made) or 'no call'}, {due.tool} due"
     given = made[0].tool_input
     for name, wanted in due.inputs.items():
-        if not _has(given, name, wanted):
+        # A text may be in another input if its own is missing.
+        elsewhere = given.values() if isinstance(wanted, str) else ()
+        if not _alike_any([given[name]] if name in given else elsewhere, wanted):
             return f"{name} of {_shown(made[0])} is not {json.dumps(wanted, ensure_ascii=False)}"
     for wanted in due.said:
         if not _alike_any(given.values(), wanted):
             return f"{_shown(made[0])} lacks {json.dumps(wanted, ensure_ascii=False)}"
     return ""
-
-
-def _has(given: Mapping[str, Any], name: str, wanted: Any) -> bool:
-    """Look for a value in its input; a text may be in another one if its own is missing."""
-    if name in given:
-        return _alike(given[name], wanted)
-    return isinstance(wanted, str) and _alike_any(given.values(), wanted)
 
 
 def _alike_any(values: Iterable[Any], wanted: Any) -> bool:
@@ -131,20 +127,17 @@ def _alike(value: Any, wanted: Any) -> bool:
     if isinstance(plain, float) and isinstance(plain_wanted, float):
         return math.isclose(plain, plain_wanted, abs_tol=1e-6)
     if isinstance(plain, float) or isinstance(plain_wanted, float):
-        return not {plain, plain_wanted}.isdisjoint(_numbers_in(plain, plain_wanted))
+        texts = (each for each in (plain, plain_wanted) if isinstance(each, str))
+        numbers = {float(number) for text in texts for number in NUMBER.findall(text)}
+        return bool({plain, plain_wanted} & numbers)
     return bool(plain) and (plain_wanted in plain or plain in plain_wanted)
 
 
 def _plain(value: Any) -> str | float:
-    """The value as a number if it is nothing else, or as words without case and punctuation."""
+    """Return a value as a number if it is one, else as words without case and punctuation."""
     folded = unicodedata.normalize("NFKC", str(value)).lower().strip()
     if NUMBER.fullmatch(number := folded.rstrip("% ")):
         return float(number)
     words = PUNCTUATION.sub(" ", folded).strip()
     numbers = NUMBER_WORDS.split()
     return float(numbers.index(words)) if words in numbers else words
-
-
-def _numbers_in(*values: str | float) -> set[float]:
-    texts = (value for value in values if isinstance(value, str))
-    return {float(number) for text in texts for number in NUMBER.findall(text)}

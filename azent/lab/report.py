@@ -1,4 +1,4 @@
-"""What outcomes add up to: a row of figures for each arm, and whether a difference is significant.
+"""Adding up outcomes: a row of figures for each arm, and whether a difference is significant.
 
 - A share of right answers has Wilson's interval, which also holds for few cases and near 0 and 1. A
   mean of shares has the interval of Zou and Donner's MOVER, which adds the squares of how far each
@@ -10,15 +10,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from azent.lab.evaluation import Outcome
+from azent.lab.evaluation import ArmKey, Outcome
 from azent.messages import Usage
 from azent.wording import counted
 
 GROUPS = {"one": "one call due", "several": "several due", "none": "none due", "answer": "answers"}
+COSTS = {"prompt_tokens": ".0f", "reply_tokens": ".0f", "requests": ".2f", "seconds": ".1f"}
 Z = 1.959964  # 95 % of a normal distribution lie within so many standard deviations
 SIGNIFICANT = 0.05
 
@@ -36,7 +38,7 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's score interval; from 0 to 1 if there are no cases."""
+        """Return Wilson's score interval; from 0 to 1 if there are no cases."""
         if not self.count:
             return 0.0, 1.0
         weight = Z * Z / self.count
@@ -47,12 +49,12 @@ class Share:
 
 
 def mean_of(shares: Collection[Share]) -> float:
-    """The mean of shares; not a number if there are none."""
+    """Return the mean of shares; not a number if there are none."""
     return sum(share.value for share in shares) / len(shares) if shares else math.nan
 
 
 def interval_of_mean(shares: Collection[Share]) -> tuple[float, float]:
-    """The 95 % interval of the mean of independent shares; from 0 to 1 if there are none."""
+    """Return the 95 % interval of the mean of independent shares; from 0 to 1 if there are none."""
     if not shares:
         return 0.0, 1.0
     mean = mean_of(shares)
@@ -71,12 +73,12 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """How much higher the share of the second is."""
+        """Return how much higher the share of the second is."""
         return (self.only_second - self.only_first) / self.cases if self.cases else 0.0
 
     @property
     def chance(self) -> float:
-        """The p-value: how probable a split so uneven is if neither is better (two-sided)."""
+        """Return the p-value: how probable such a split is if neither is better (two-sided)."""
         fewer, thrown = min(self.only_first, self.only_second), self.only_first + self.only_second
         ways = sum(math.comb(thrown, heads) for heads in range(fewer + 1))
         return float(min(1.0, 2 * ways / 2**thrown))
@@ -101,72 +103,81 @@ def compare(first: Mapping[str, bool], second: Mapping[str, bool]) -> Comparison
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The figures of one arm. Tokens, requests and seconds are means for one case."""
+    """The figures of one arm. The costs are means for one case, by the names in COSTS.
 
-    model: str
-    prompts: str
-    version: str
+    `way` is the name of the prompt set, with the encoder's name where two rows would look the same.
+    """
+
+    arm: ArmKey
+    way: str
     all: Share
     groups: Mapping[str, Share]
     categories: Mapping[str, Share]
     suites: Mapping[str, Mapping[str, Share]]  # the categories of each suite
-    prompt_tokens: float
-    reply_tokens: float
-    requests: float
-    seconds: float
+    costs: Mapping[str, float]
     right: Mapping[str, bool]
 
     @property
+    def model(self) -> str:
+        return self.arm[0]
+
+    @property
+    def prompts(self) -> str:
+        return self.arm[1]
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}, {self.way}"
+
+    @property
     def mean(self) -> float:
-        """The mean over categories: each counts the same, however many cases it has."""
+        """Return the mean over categories: each counts the same, however many cases it has."""
         return mean_of(self.categories.values())
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the mean."""
+        """Return the 95 % interval of the mean."""
         return interval_of_mean(self.categories.values())
-
-    @property
-    def name(self) -> str:
-        return f"{self.model}, {self.prompts}"
 
 
 def rows(outcomes: Iterable[Outcome]) -> list[Row]:
     """Make a row for each arm, in the order in which the arms first come."""
-    by_arm: dict[tuple[str, str, str], list[Outcome]] = {}
+    by_arm: dict[ArmKey, list[Outcome]] = {}
     for outcome in outcomes:
-        by_arm.setdefault((outcome.model, outcome.prompts, outcome.version), []).append(outcome)
-    return [_row(*arm, mine) for arm, mine in by_arm.items()]
+        by_arm.setdefault(outcome.arm, []).append(outcome)
+    made = [_row(arm, mine) for arm, mine in by_arm.items()]
+    names = Counter(row.name for row in made)
+    return [_with_encoder(row) if names[row.name] > 1 else row for row in made]
 
 
-def _row(model: str, prompts: str, version: str, mine: Sequence[Outcome]) -> Row:
-    usage, count = sum((outcome.usage for outcome in mine), Usage()), len(mine)
+def _with_encoder(row: Row) -> Row:
+    encoder = row.arm[-1]
+    return replace(row, way=f"{row.way} ({encoder})") if encoder else row
+
+
+def _row(arm: ArmKey, mine: Sequence[Outcome]) -> Row:
+    usage = sum((outcome.usage for outcome in mine), Usage())
     groups = _shares(mine, lambda outcome: outcome.group)
+    suites = dict.fromkeys(outcome.suite for outcome in mine if outcome.suite)
     return Row(
-        model=model,
-        prompts=prompts,
-        version=version,
+        arm=arm,
+        way=arm[1],
         all=_share(mine),
         groups={name: groups[name] for name in GROUPS if name in groups},
-        categories=_shares(mine, lambda outcome: outcome.category),
-        suites=_suites(mine),
-        prompt_tokens=usage.prompt_tokens / count,
-        reply_tokens=usage.reply_tokens / count,
-        requests=usage.requests / count,
-        seconds=usage.seconds / count,
+        categories=_categories(mine),
+        suites={name: _categories([o for o in mine if o.suite == name]) for name in suites},
+        costs={name: getattr(usage, name) / len(mine) for name in COSTS},
         right={outcome.case: outcome.ok for outcome in mine},
     )
+
+
+def _categories(mine: Sequence[Outcome]) -> dict[str, Share]:
+    return _shares(mine, lambda outcome: outcome.category)
 
 
 def _shares(mine: Sequence[Outcome], key: Callable[[Outcome], str]) -> dict[str, Share]:
     names = dict.fromkeys(map(key, mine))
     return {name: _share([each for each in mine if key(each) == name]) for name in names}
-
-
-def _suites(mine: Sequence[Outcome]) -> dict[str, dict[str, Share]]:
-    names = dict.fromkeys(outcome.suite for outcome in mine if outcome.suite)
-    of_suite = {name: [each for each in mine if each.suite == name] for name in names}
-    return {name: _shares(some, lambda each: each.category) for name, some in of_suite.items()}
 
 
 def _share(mine: Sequence[Outcome]) -> Share:
@@ -201,7 +212,7 @@ def verdicts(mine: Sequence[Row]) -> list[Verdict]:
         same_model = [other for other in mine[:number] if other.model == row.model]
         same_set = [other for other in mine[:number] if other.prompts == row.prompts]
         if earlier := same_model or same_set:
-            found.append(verdict(earlier[0], row))
+            found.append(_verdict(earlier[0], row))
     return found
 
 
@@ -211,12 +222,11 @@ def against(before: Sequence[Row], now: Sequence[Row]) -> list[Verdict]:
     for row in now:
         same = [each for each in before if (each.model, each.prompts) == (row.model, row.prompts)]
         if earlier := same or (list(before) if len(before) == 1 else []):
-            found.append(verdict(earlier[-1], row, "before: "))
+            found.append(_verdict(earlier[-1], row, "before: "))
     return found
 
 
-def verdict(first: Row, second: Row, mark: str = "") -> Verdict:
-    """Compare two arms case by case."""
+def _verdict(first: Row, second: Row, mark: str = "") -> Verdict:
     return Verdict(mark + first.name, second.name, compare(first.right, second.right))
 
 
@@ -224,7 +234,7 @@ def verdict(first: Row, second: Row, mark: str = "") -> Verdict:
 
 
 def as_json(mine: Sequence[Row], found: Sequence[Verdict]) -> dict[str, Any]:
-    """Rows and verdicts as plain JSON values."""
+    """Return rows and verdicts as plain JSON values."""
     return {
         "arms": [_row_json(row) for row in mine],
         "comparisons": [
@@ -242,19 +252,20 @@ def as_json(mine: Sequence[Row], found: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def _row_json(row: Row) -> dict[str, Any]:
-    plain = ("model", "prompts", "prompt_tokens", "reply_tokens", "requests", "seconds")
     return {
-        **{name: getattr(row, name) for name in plain},
-        **_mean_json(row.categories.values()),
+        **dict(zip(("model", "prompts", "version", "encoder"), row.arm, strict=True)),
+        **row.costs,
+        **_mean_json(row.categories),
         "all": _share_json(row.all),
         "groups": {name: _share_json(share) for name, share in row.groups.items()},
         "categories": {name: _share_json(share) for name, share in row.categories.items()},
-        "suites": {name: _mean_json(shares.values()) for name, shares in row.suites.items()},
+        "suites": {name: _mean_json(shares) for name, shares in row.suites.items()},
     }
 
 
-def _mean_json(shares: Collection[Share]) -> dict[str, Any]:
-    return {"mean": mean_of(shares), "interval": list(interval_of_mean(shares))}
+def _mean_json(shares: Mapping[str, Share]) -> dict[str, Any]:
+    values = shares.values()
+    return {"mean": mean_of(values), "interval": list(interval_of_mean(values))}
 
 
 def _share_json(share: Share) -> dict[str, Any]:
@@ -267,29 +278,27 @@ def _share_json(share: Share) -> dict[str, Any]:
 
 def table(mine: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """Lay out rows as a table: its headings, one for each way to ask, and its lines."""
-    headings = ["figure", *(f"{row.model} {row.prompts}" for row in mine)]
-    suites = list(dict.fromkeys(name for row in mine for name in row.suites))
-    groups = {name: words for name, words in GROUPS.items() if any(name in r.groups for r in mine)}
+    suites = dict.fromkeys(name for row in mine for name in row.suites)
+    groups = [name for name in GROUPS if any(name in row.groups for row in mine)]
     categories = dict.fromkeys(name for row in mine for name in row.categories)
-    lines = [["mean over categories", *(_mean_text(row.categories) for row in mine)]]
-    lines += [
-        [f"  mean of {name}", *(_mean_text(row.suites.get(name, {})) for row in mine)]
-        for name in (suites if len(suites) > 1 else ())
+    lines = [
+        ["mean over categories", *(_mean_text(row.categories) for row in mine)],
+        *(
+            [f"  mean of {name}", *(_mean_text(row.suites.get(name, {})) for row in mine)]
+            for name in (suites if len(suites) > 1 else ())
+        ),
+        ["all cases", *(_share_text(row.all) for row in mine)],
+        *([GROUPS[name], *(_share_text(row.groups.get(name)) for row in mine)] for name in groups),
+        *(
+            [f"  {name}", *(_share_text(row.categories.get(name)) for row in mine)]
+            for name in categories
+        ),
+        *(
+            [name.replace("_", " "), *(f"{row.costs[name]:{form}}" for row in mine)]
+            for name, form in COSTS.items()
+        ),
     ]
-    lines.append(["all cases", *(_share_text(row.all) for row in mine)])
-    lines += [
-        [words, *(_share_text(row.groups.get(name)) for row in mine)]
-        for name, words in groups.items()
-    ]
-    lines += [
-        [f"  {name}", *(_share_text(row.categories.get(name)) for row in mine)]
-        for name in categories
-    ]
-    lines.append(["prompt tokens", *(f"{row.prompt_tokens:.0f}" for row in mine)])
-    lines.append(["reply tokens", *(f"{row.reply_tokens:.0f}" for row in mine)])
-    lines.append(["requests", *(f"{row.requests:.2f}" for row in mine)])
-    lines.append(["seconds", *(f"{row.seconds:.1f}" for row in mine)])
-    return headings, lines
+    return ["figure", *(f"{row.model} {row.way}" for row in mine)], lines
 
 
 def _mean_text(categories: Mapping[str, Share]) -> str:

@@ -96,8 +96,8 @@ class SearchResult:
     spent: int
 
 
-Search: TypeAlias = Generator[Evaluate, Sequence[Score], SearchResult]
-Halving: TypeAlias = Generator[Evaluate, Sequence[Score], tuple[Candidate, ...]]
+Scores: TypeAlias = Sequence[Score]
+Search: TypeAlias = Generator[Evaluate, Scores, SearchResult]
 
 
 def in_order(cases: Sequence[Case], seed: int = 0) -> tuple[Case, ...]:
@@ -119,16 +119,16 @@ def search(task: SearchTask) -> Search:
     board, schedule = Leaderboard(task.cases), Schedule(first_stage(task.cases), len(task.cases))
     field = task.field[: max(1, task.budget // schedule.first)]
     tried = set(field)
-    champion, *_ = yield from _round(task, board, schedule, field, 1)
+    champion = yield from _Round(task, board, schedule, 1).winner(field)
     for number in count(2):
         schedule = replace(schedule, champion_cases=board.case_count(champion))
         unlike = [each for each in task.neighbours(champion) if each not in tried]
-        fresh = tuple(unlike[: _affordable(schedule, task.budget - board.spent)])
+        fresh = tuple(unlike[: schedule.challengers(task.budget - board.spent)])
         if not fresh:
             break
         tried.update(fresh)
-        field = (champion, *fresh)
-        champion, *_ = yield from _round(task, board, schedule, field, number, champion)
+        round = _Round(task, board, schedule, number, champion)
+        champion = yield from round.winner((champion, *fresh))
     return SearchResult(champion, board.standings(champion), board.spent)
 
 
@@ -136,7 +136,7 @@ def search(task: SearchTask) -> Search:
 
 
 def first_stage(cases: Sequence[Case]) -> int:
-    """How many cases the first stage has: the same number of each kind."""
+    """Return how many cases the first stage has: the same number of each kind."""
     kinds = len({case.kind for case in cases})
     return min(len(cases), kinds * -(-FIRST_CASES // kinds))
 
@@ -154,17 +154,17 @@ class Schedule:
     champion_cases: int = 0
 
     def places(self, left: int, size: int) -> int:
-        """How many go on from a stage of this size: half of them, or one from the last stage."""
+        """Return how many go on from a stage of this size: half, or one from the last stage."""
         return 1 if left == 2 or size >= self.all else (left + 1) // 2
 
     def cases(self, left: int, size: int) -> int:
-        """How many cases a stage has in which so many candidates are left."""
+        """Return how many cases a stage has in which so many candidates are left."""
         if self.places(left, size) > 1:
             return size
         return min(self.all, max(size, self.champion_cases, LAST_FACTOR * self.first))
 
     def cost(self, challengers: int) -> int:
-        """The scores that a round takes at most with a champion and so many challengers."""
+        """Return the most scores that a round takes with a champion and so many challengers."""
         left, size, before, cost = challengers + 1, self.first, 0, 0
         while left > 1:
             cases = self.cases(left, size)
@@ -172,78 +172,60 @@ class Schedule:
             left, size, before = self.places(left, size), 2 * size, cases
         return cost + max(0, before - self.champion_cases)
 
-
-def _affordable(schedule: Schedule, budget: int) -> int:
-    """How many challengers a budget allows."""
-    counts = range(FIELD - 1, 0, -1)
-    return next((number for number in counts if schedule.cost(number) <= budget), 0)
+    def challengers(self, budget: int) -> int:
+        """Return how many challengers a budget allows."""
+        counts = range(FIELD - 1, 0, -1)
+        return next((number for number in counts if self.cost(number) <= budget), 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Stage:
-    """A stage of a round: its cases, and the number of candidates that go on from it."""
+class _Round:
+    """A round: it halves a field of candidates until one is left, or the budget is spent."""
 
-    round: int
-    cases: tuple[Case, ...]
-    places: int
-    champion: Candidate | None
+    task: SearchTask
+    board: Leaderboard
+    schedule: Schedule
+    number: int
+    champion: Candidate | None = None
 
-    @property
-    def safe(self) -> Candidate | None:
-        """The candidate that goes on in any case: the champion, except in the last stage."""
-        return self.champion if self.places > 1 else None
+    def winner(self, field: tuple[Candidate, ...]) -> Generator[Evaluate, Scores, Candidate]:
+        """Request scores until the best candidate is known."""
+        left, size = field, self.schedule.first
+        while len(left) > 1:
+            planned = self.task.cases[: self.schedule.cases(len(left), size)]
+            cases = self._affordable(left, planned)
+            if not self.board.missing(left, cases):
+                break
+            left = yield from self._stage(left, cases, self.schedule.places(len(left), size))
+            size *= 2
+        return min(left, key=lambda each: self.board.rank(each, self.task.cases))
 
+    def _affordable(self, left: tuple[Candidate, ...], cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return as many of the first cases as the budget allows for all that are left."""
+        while self.board.spent + self.board.missing(left, cases) > self.task.budget:
+            cases = cases[:-1]
+        return cases
 
-def _round(
-    task: SearchTask,
-    board: Leaderboard,
-    schedule: Schedule,
-    field: tuple[Candidate, ...],
-    number: int,
-    champion: Candidate | None = None,
-) -> Halving:
-    """Halve the field until one candidate is left, or the budget is spent. The best comes first."""
-    left, size = field, schedule.first
-    while len(left) > 1:
-        planned = task.cases[: schedule.cases(len(left), size)]
-        cases = _affordable_cases(board, left, planned, task.budget)
-        if not board.missing(left, cases):
-            break
-        stage = _Stage(number, cases, schedule.places(len(left), size), champion)
-        left = yield from _run_stage(board, left, stage)
-        size *= 2
-    return tuple(sorted(left, key=lambda each: board.rank(each, task.cases)))
+    def _stage(
+        self, left: tuple[Candidate, ...], cases: tuple[Case, ...], places: int
+    ) -> Generator[Evaluate, Scores, tuple[Candidate, ...]]:
+        """Score the candidates on the cases; return those that go on, in their order.
 
-
-def _affordable_cases(
-    board: Leaderboard, left: tuple[Candidate, ...], cases: tuple[Case, ...], budget: int
-) -> tuple[Case, ...]:
-    """As many of the first cases as the budget allows for all candidates that are left."""
-    while board.spent + board.missing(left, cases) > budget:
-        cases = cases[:-1]
-    return cases
-
-
-def _run_stage(board: Leaderboard, field: tuple[Candidate, ...], stage: _Stage) -> Halving:
-    """Score the candidates on the cases of a stage; return those that go on, in their order."""
-    left = field
-    for done, case in enumerate(stage.cases):
-        unscored = tuple(each for each in left if not board.has(each, case))
-        if unscored:
-            scores = yield Evaluate(unscored, case, _progress(board, left, stage, done))
-            board.add(unscored, case, scores)
-        left = board.still_in(left, stage.cases, stage.places, stage.safe)
-        if len(left) <= stage.places:
-            return left
-    ranked = sorted(left, key=lambda each: (each != stage.safe, board.rank(each, stage.cases)))
-    return tuple(each for each in left if each in ranked[: stage.places])
-
-
-def _progress(
-    board: Leaderboard, left: tuple[Candidate, ...], stage: _Stage, done: int
-) -> SearchProgress:
-    best = board.leader([stage.champion] if stage.champion else left)
-    return SearchProgress(stage.round, len(left), len(stage.cases), done, board.spent, best)
+        The champion goes on in any case, except from the last stage.
+        """
+        board, safe = self.board, self.champion if places > 1 else None
+        for done, case in enumerate(cases):
+            unscored = tuple(each for each in left if not board.has(each, case))
+            if unscored:
+                best = board.leader([self.champion] if self.champion else left)
+                progress = (self.number, len(left), len(cases), done, board.spent, best)
+                scores = yield Evaluate(unscored, case, SearchProgress(*progress))
+                board.add(unscored, case, scores)
+            left = board.still_in(left, cases, places, safe)
+            if len(left) <= places:
+                return left
+        ranked = sorted(left, key=lambda each: (each != safe, board.rank(each, cases)))
+        return tuple(each for each in left if each in ranked[:places])
 
 
 # ---- scores --------------------------------------------------------------------------------------
@@ -261,7 +243,7 @@ class Leaderboard:
 
     @property
     def spent(self) -> int:
-        """How many scores there are."""
+        """Return how many scores there are."""
         return sum(map(len, self._scores.values()))
 
     def has(self, candidate: Candidate, case: Case) -> bool:
@@ -269,11 +251,11 @@ class Leaderboard:
         return case.id in self._of(candidate)
 
     def case_count(self, candidate: Candidate) -> int:
-        """How many cases the candidate has a score on."""
+        """Return how many cases the candidate has a score on."""
         return len(self._of(candidate))
 
     def missing(self, candidates: Iterable[Candidate], cases: Sequence[Case]) -> int:
-        """How many scores of these candidates on these cases are missing."""
+        """Count the scores of these candidates on these cases that are missing."""
         return sum(not self.has(each, case) for each in candidates for case in cases)
 
     def add(self, candidates: Iterable[Candidate], case: Case, scores: Iterable[Score]) -> None:
@@ -288,7 +270,7 @@ class Leaderboard:
         places: int,
         safe: Candidate | None,
     ) -> tuple[Candidate, ...]:
-        """Those who can still get one of the places; the safe one has one of them already."""
+        """Return those who can still get one of the places; the safe one has a place already."""
         rivals = [each for each in candidates if each != safe]
         free = places - (len(rivals) < len(candidates))
         if len(rivals) <= free:
@@ -298,18 +280,18 @@ class Leaderboard:
         return tuple(each for each in candidates if each not in out)
 
     def rank(self, candidate: Candidate, cases: Sequence[Case]) -> tuple[Fraction, Fraction]:
-        """The key to sort candidates by, the best first, if all were scored on the same cases."""
+        """Return a key that sorts the best first, if all candidates have scores on these cases."""
         known = [case for case in cases if self.has(candidate, case)]
         return -self._least(candidate, known), self._tokens(candidate, known)
 
     def leader(self, candidates: Iterable[Candidate]) -> Standing | None:
-        """The standing of the best of these candidates so far."""
+        """Return the standing of the best of these candidates so far."""
         known = [each for each in candidates if each in self._scores]
         best = min(known, key=lambda each: self.rank(each, self._cases), default=None)
         return self._standing(best) if best else None
 
     def standings(self, winner: Candidate) -> tuple[Standing, ...]:
-        """All standings: the winner, then by the number of cases, then by mean and tokens."""
+        """Return all standings: the winner, then by number of cases, then by mean and tokens."""
 
         def order(each: Standing) -> tuple[bool, int, float, float]:
             return each.candidate != winner, -each.cases, -each.mean, each.tokens
@@ -322,11 +304,11 @@ class Leaderboard:
         return Standing(candidate, len(known), float(mean), float(tokens))
 
     def _least(self, candidate: Candidate, cases: Sequence[Case]) -> Fraction:
-        """The mean over categories if all missing scores were wrong."""
+        """Return the mean over categories if all missing scores were wrong."""
         return _mean(cases, {id for id, score in self._of(candidate).items() if score.right})
 
     def _most(self, candidate: Candidate, cases: Sequence[Case]) -> Fraction:
-        """The mean over categories if all missing scores were right."""
+        """Return the mean over categories if all missing scores were right."""
         wrong = {id for id, score in self._of(candidate).items() if not score.right}
         return 1 - _mean(cases, wrong)
 
@@ -339,7 +321,7 @@ class Leaderboard:
 
 
 def _mean(cases: Sequence[Case], among: set[str]) -> Fraction:
-    """The mean over categories of the share of cases whose ids are among these."""
+    """Return the mean over categories of the share of cases whose ids are among these."""
     counts = Counter(case.category for case in cases)
     found = Counter(case.category for case in cases if case.id in among)
     shares = [Fraction(found[name], counts[name]) for name in counts]

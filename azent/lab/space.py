@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from azent.lab.evaluation import version_of
@@ -29,28 +30,21 @@ class Setting:
     values: tuple[Any, ...]
     matters: Callable[[PromptSet], bool] = lambda prompts: True
 
-    def of(self, prompts: PromptSet) -> Any:
-        """Its value in a set."""
-        where, name = self._place
-        return getattr(prompts.selection if where else prompts, name)
-
-    def put(self, prompts: PromptSet, value: Any) -> PromptSet:
-        """The set with this value in place of its own."""
-        where, name = self._place
-        given: dict[str, Any] = {name: value}
-        if where:
-            return replace(prompts, selection=replace(prompts.selection, **given))
-        return replace(prompts, **given)
-
     @property
     def is_rule(self) -> bool:
         """Tell whether it is a setting in [selection]."""
-        return bool(self._place[0])
+        return "." in self.name
 
-    @property
-    def _place(self) -> tuple[str, str]:
-        where, _, name = self.name.rpartition(".")
-        return where, name
+    def of(self, prompts: PromptSet) -> Any:
+        """Return its value in a set."""
+        return attrgetter(self.name)(prompts)
+
+    def put(self, prompts: PromptSet, value: Any) -> PromptSet:
+        """Return the set with this value in place of its own."""
+        given: dict[str, Any] = {self.name.rpartition(".")[2]: value}
+        if self.is_rule:
+            return replace(prompts, selection=replace(prompts.selection, **given))
+        return replace(prompts, **given)
 
 
 def _by_meaning(prompts: PromptSet) -> bool:
@@ -86,27 +80,28 @@ class Candidate:
 
 
 def first_field(bases: Sequence[PromptSet], count: int = FIELD) -> tuple[Candidate, ...]:
-    """The first candidates: the sets, the sets with the [selection] of each other, and variants.
+    """Return the first candidates: the sets, then variants of them.
 
-    The variants are the first set with one setting changed.
+    The variants are the sets with the [selection] of each other, and the first set with one setting
+    changed.
     """
-    pairs = [(base, replace(base, selection=other.selection)) for base in bases for other in bases]
-    banked = [(base, _with_bank(prompts, bases)) for base, prompts in pairs]
-    crossed = [(base, prompts) for base, prompts in banked if prompts]
-    made = [(base, base) for base in bases] + crossed
-    changed = [(bases[0], prompts) for prompts in _changed(bases[0], bases)]
-    return _unlike((_named(base, prompts, bases) for base, prompts in made + changed), ())[:count]
+    made = [(base, base) for base in bases]
+    for base in bases:
+        crossed = (replace(base, selection=other.selection) for other in bases)
+        made += [(base, each) for each in (_with_bank(each, bases) for each in crossed) if each]
+    made += [(bases[0], prompts) for prompts in _changed(bases[0], bases)]
+    return _unlike((_named(base, prompts, bases) for base, prompts in made), ())[:count]
 
 
 def neighbours(candidate: Candidate, bases: Sequence[PromptSet]) -> tuple[Candidate, ...]:
-    """The candidates that differ from this one in one setting."""
+    """Return the candidates that differ from this one in one setting."""
     changed = _changed(candidate.prompts, bases)
     made = (_named(candidate.base, prompts, bases) for prompts in changed)
     return _unlike(made, [candidate])
 
 
 def _changed(prompts: PromptSet, lenders: Sequence[PromptSet]) -> Iterator[PromptSet]:
-    """The variants of a set: each other value of each setting that matters in it."""
+    """Make the variants of a set: each other value of each setting that matters in it."""
     for setting in SPACE:
         for value in setting.values if setting.matters(prompts) else ():
             made = _lent(setting.put(prompts, value), lenders)
@@ -115,14 +110,11 @@ def _changed(prompts: PromptSet, lenders: Sequence[PromptSet]) -> Iterator[Promp
 
 
 def _unlike(candidates: Iterable[Candidate], but: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates without those whose texts and settings equal those of an earlier one."""
-    seen = {_hash(each.prompts) for each in but}
-    kept = []
+    """Leave out the candidates whose texts and settings equal those of an earlier one."""
+    seen = {_hash(each.prompts): each for each in but}
     for each in candidates:
-        if _hash(each.prompts) not in seen:
-            kept.append(each)
-        seen.add(_hash(each.prompts))
-    return tuple(kept)
+        seen.setdefault(_hash(each.prompts), each)
+    return tuple(seen.values())[len(but) :]
 
 
 def _hash(prompts: PromptSet) -> str:
@@ -134,28 +126,24 @@ def _hash(prompts: PromptSet) -> str:
 
 
 def _lent(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | None:
-    """The set with the texts that its settings need; None if no other set has them."""
+    """Add the texts that the settings of a set need; None if no other set has them."""
     shown = any("examples" in blanks_of(text) for text in prompts.texts.values())
     if prompts.examples and not shown:
         return None
     needed = [*prompts.decide, *(["example"] if prompts.examples else [])]
-    for name in [name for name in needed if name not in prompts.texts]:
-        lender = next((each for each in lenders if name in each.texts), None)
+    for name in needed:
+        lender = next((each for each in (prompts, *lenders) if name in each.texts), None)
         if lender is None:
             return None
         prompts = replace(prompts, texts={**prompts.texts, name: lender.texts[name]})
-    return _with_bank(_with_gate(prompts, lenders), lenders)
-
-
-def _with_gate(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet:
-    """The set with examples for its gate, without which small models say yes to everything."""
-    if "gate" not in prompts.decide or prompts.gate:
-        return prompts
-    return replace(prompts, gate=next((each.gate for each in lenders if each.gate), ()))
+    if "gate" in prompts.decide and not prompts.gate:
+        # Without examples for their gate, small models say yes to everything.
+        prompts = replace(prompts, gate=next((each.gate for each in lenders if each.gate), ()))
+    return _with_bank(prompts, lenders)
 
 
 def _with_bank(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | None:
-    """The set with the bank of functions that its selection needs; None if no other set has one."""
+    """Add the bank of functions that the rules of a set need; None if no other set has one."""
     if prompts.selection == NO_RULES or prompts.bank:
         return prompts
     bank = next((each.bank for each in lenders if each.bank), None)
@@ -167,33 +155,23 @@ def _with_bank(prompts: PromptSet, lenders: Sequence[PromptSet]) -> PromptSet | 
 
 def _named(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> Candidate:
     """Name a candidate, such as `default[held=false selection=small selection.more=false]`."""
-    plain = [each for each in SPACE if not each.is_rule]
-    changed = [
-        _assignment(each.name, each.of(prompts)) for each in plain if _differs(each, base, prompts)
-    ]
-    changed += _rules_changed(base, prompts, bases)
+    changed = _changes(base, prompts, rules=False)
+    alike = min((base, *bases), key=lambda other: len(_changes(other, prompts, rules=True)))
+    if alike.selection != base.selection:
+        changed.append(f"selection={alike.name}")
+    changed += _changes(alike, prompts, rules=True)
     name = f"{base.name}[{' '.join(changed)}]" if changed else base.name
     return Candidate(name, base, replace(prompts, name=name))
 
 
-def _rules_changed(base: PromptSet, prompts: PromptSet, bases: Sequence[PromptSet]) -> list[str]:
-    """Tell how [selection] differs from that of the base, or of the set that is most similar."""
-    rules = [each for each in SPACE if each.is_rule]
-
-    def different(other: PromptSet) -> list[str]:
-        changed = [each for each in rules if _differs(each, other, prompts)]
-        return [_assignment(each.name, each.of(prompts)) for each in changed]
-
-    alike = min((base, *bases), key=lambda other: len(different(other)))
-    own = alike.selection == base.selection
-    return [*([] if own else [f"selection={alike.name}"]), *different(alike)]
+def _changes(one: PromptSet, other: PromptSet, *, rules: bool) -> list[str]:
+    """Write the settings of the other set that differ: those in [selection], or all others."""
+    settings = [each for each in SPACE if each.is_rule is rules]
+    different = [each for each in settings if each.of(one) != each.of(other)]
+    return [f"{each.name}={_written(each.of(other))}" for each in different]
 
 
-def _differs(setting: Setting, one: PromptSet, other: PromptSet) -> bool:
-    return bool(setting.of(one) != setting.of(other))
-
-
-def _assignment(name: str, value: Any) -> str:
+def _written(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"{name}={'+'.join(value) or 'none'}"
-    return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        return "+".join(value) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)

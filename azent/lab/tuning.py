@@ -1,4 +1,4 @@
-"""Tuning: searching the prompt set that suits a model best, and judging it on cases set aside.
+"""Tuning: search the prompt set that suits a model best, judge it on other cases, write it.
 
 The search is carried out with a real model. Each outcome is stored at once in a file like that of
 `azent eval`, and the model's replies beside it, so that an interrupted search goes on where it was.
@@ -7,20 +7,22 @@ The text of a case, the model's weights and its context are part of what an outc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from azent import prompt
+from azent import __version__, prompt
 from azent.arguments import called, many, place, whole
-from azent.errors import CasesError, ModelRefused, PromptError, UsageError
+from azent.errors import ModelRefused, PromptError, UsageError
 from azent.lab.cases import Case, stamp
-from azent.lab.evaluation import Arm, Outcome, evaluate, key_of, known, read_outcomes
-from azent.lab.report import Row, Verdict, rows, verdicts
+from azent.lab.evaluation import Arm, Outcome, Pair, evaluate, known, read_outcomes
+from azent.lab.report import Row, Verdict, as_json, rows, verdicts
 from azent.lab.search import (
     Evaluate,
     Score,
@@ -32,64 +34,29 @@ from azent.lab.search import (
     in_order,
     search,
 )
-from azent.lab.sources import cases_from
+from azent.lab.sources import Split, check_split
 from azent.lab.space import Candidate, first_field, neighbours
 from azent.models import Model, open_model, parameters_of
-from azent.models.cached import Cached
+from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO
 from azent.models.ollama import Ollama
+from azent.models.recorded import Cached
 from azent.prompt import PromptSet
-from azent.wording import counted
+from azent.prompt.files import SETTINGS_FILE
+from azent.prompt.sets import BLANKS
+from azent.wording import counted, reason_of
 
 BUDGET = 600
-LEAST_CASES = 4  # in each part of the split
 REPLIES = ".replies.db"
-
-
-# ---- what a search begins with -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """The cases to search with, and those set aside to judge the winner."""
-
-    search: tuple[Case, ...]
-    aside: tuple[Case, ...]
-
-
-def split_cases(
-    sources: Sequence[str], functions: Sequence[object] = (), *, sample: int | None = None
-) -> Split:
-    """Read the cases of some sources and split them as `azent eval --part` does.
-
-    `sample` is the most cases of each category in each part. Raises CasesError, also if there are
-    too few, and UsageError for two cases with one id.
-    """
-    parts = (cases_from(sources, functions, part=part, sample=sample) for part in ("dev", "final"))
-    split = Split(*map(tuple, parts))
-    _check_split(split)
-    return split
-
-
-def _check_split(split: Split) -> None:
-    """Raise CasesError if there are too few cases, or if a case is in both parts."""
-    few = min(len(split.search), len(split.aside))
-    if few < LEAST_CASES:
-        hint = (
-            f"Give {2 * LEAST_CASES} cases or more, two or more of each kind (a category, and "
-            "whether one call is due, several or none): every second one of a kind is set aside."
-        )
-        there = f"{counted(len(split.search), 'case')} to search with, {len(split.aside)} set aside"
-        raise CasesError(f"{there}: {LEAST_CASES} are needed of each", hint)
-    if both := {each.id for each in split.search} & {each.id for each in split.aside}:
-        hint = "Give cases ids of their own."
-        raise CasesError(f"the case {min(both)!r} is also among those set aside", hint)
+EVIDENCE = "evidence.json"
+WILDCARDS = re.compile(r"[*?\[]")
 
 
 def starting_sets(model: Model, without: str = "") -> tuple[PromptSet, ...]:
-    """The set that the model gets by default, then all others in its language that can be read.
+    """Return the set that the model gets by default, then all others in its language.
 
-    `without` names a set to leave out, because it is to be written. Raises PromptError if the first
-    set is broken.
+    A set that cannot be read is left out, and so is the set named `without`, because it is to be
+    written. Raises PromptError if the first set is broken.
     """
     start = prompt.suited(model.name, parameters_of(model), without)
     names = [name for name in prompt.folders() if name not in (without, start.name)]
@@ -136,17 +103,17 @@ class Tuned:
 
     @property
     def prompts(self) -> PromptSet:
-        """The winning set; its name tells how it was made."""
+        """Return the winning set; its name tells how it was made."""
         return self.result.winner.prompts
 
     @property
     def judged(self) -> tuple[Row, ...]:
-        """The rows of `start` and `winner`; one row if they are the same."""
+        """Return the rows of `start` and `winner`; one row if they are the same."""
         return (self.start,) if self.start == self.winner else (self.start, self.winner)
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The comparison of the winner with the set to beat, if they differ."""
+        """Compare the winner with the set to beat, if they differ."""
         return verdicts(self.judged)
 
 
@@ -164,6 +131,7 @@ def tune(
     file: str | Path | None = None,
     jobs: int = 1,
     watch: Watch = ignore,
+    encoder: str | Encoder | None = AUTO,
 ) -> Tuned:
     """Search the prompt set that suits a model best, and judge it on the cases set aside.
 
@@ -175,6 +143,7 @@ def tune(
     - `file`: stores the outcomes; those in it already are not asked again.
     - `jobs`: how many cases to ask at once.
     - `watch`: is called after each outcome with the progress and the number of outcomes so far.
+    - `encoder`: compares functions with questions, as for an `Agent`.
 
     Raises CasesError for too few cases or an unusable file, UsageError for a budget that is too
     small, and a ModelError if the model's server fails.
@@ -187,7 +156,7 @@ def tune(
     digest = _digest(opened)
     to_search, aside = (_stamped(each, opened, digest) for each in (split.search, split.aside))
     with asked_once(opened, digest, file) as once:
-        asker = _Asker(once, file, jobs, watch)
+        asker = _Asker(once, encoder, file, jobs, watch)
         result = _carried_out(search(_task(to_search, bases, budget, seed)), asker)
         start, winner = asker.judged(bases[0], result.winner.prompts, aside)
     return Tuned(opened.name, digest, split, result, start, winner)
@@ -198,7 +167,7 @@ def _check(split: Split, bases: Sequence[PromptSet], budget: int) -> None:
         raise UsageError(f"split is {split!r}", "Give what azent.lab.split_cases returns.")
     if strange := [each for each in bases if not isinstance(each, PromptSet)]:
         raise UsageError(f"{strange[0]!r} is no prompt set", "Give azent.prompt.load(name).")
-    _check_split(split)
+    check_split(split)
     if len({each.name for each in bases}) < len(bases):
         raise UsageError("two of the prompt sets have one name", "Rename the folder of one.")
     least = 2 * first_stage(split.search)
@@ -217,8 +186,8 @@ def _task(cases: Sequence[Case], bases: Sequence[PromptSet], budget: int, seed: 
 
 
 def _digest(model: Model) -> str:
-    """The digest of the weights of a model of Ollama's; "" for others, and if it is not asked."""
-    asked = _asked_of(model)
+    """Ask for the digest of the weights; "" if the server is not Ollama or does not tell it."""
+    asked = _uncached(model)
     if getattr(model, "strict", False) or not isinstance(asked, Ollama):
         return ""
     try:
@@ -227,14 +196,14 @@ def _digest(model: Model) -> str:
         return ""  # a proxy before the server lets only chats through
 
 
-def _asked_of(model: Model) -> Model:
-    """The model itself, if this one stores its replies in a file."""
+def _uncached(model: Model) -> Model:
+    """Return the model whose replies are stored, if this one stores replies in a file."""
     return model.model if isinstance(model, Cached) else model
 
 
 def _stamped(cases: Sequence[Case], model: Model, digest: str) -> tuple[Case, ...]:
     """Add to the stamps of the cases what else an outcome depends on."""
-    facts = (digest, model.num_ctx, getattr(_asked_of(model), "options", {}))
+    facts = (digest, model.num_ctx, getattr(_uncached(model), "options", {}))
     return tuple(replace(case, stamp=stamp(case.stamp, facts)) for case in cases)
 
 
@@ -251,8 +220,16 @@ def _carried_out(requests: Search, asker: _Asker) -> SearchResult:
 class _Asker:
     """Asks a model what is not stored yet, and stores the outcomes."""
 
-    def __init__(self, model: Model, file: Path | None, jobs: int, watch: Watch) -> None:
+    def __init__(
+        self,
+        model: Model,
+        encoder: str | Encoder | None,
+        file: Path | None,
+        jobs: int,
+        watch: Watch,
+    ) -> None:
         self._model = model
+        self._encoder = encoder
         self._file = file
         self._jobs = jobs
         self._watch = watch
@@ -260,35 +237,35 @@ class _Asker:
         self._asked = 0
 
     def scores(self, request: Evaluate) -> list[Score]:
-        """The scores that a search requests, in the order of its candidates."""
-        pairs = [(Arm(self._model, each.prompts), request.case) for each in request.candidates]
+        """Return the scores that a search requests, in the order of its candidates."""
+        pairs = [(self._arm(each.prompts), request.case) for each in request.candidates]
         before = request.progress
         outcomes = self._outcomes(pairs, lambda n: replace(before, spent=before.spent + n))
         return [Score(each.ok, each.usage.prompt_tokens) for each in outcomes]
 
     def judged(self, start: PromptSet, winner: PromptSet, aside: Sequence[Case]) -> list[Row]:
-        """The rows of two sets on the cases set aside."""
-        sets = [start] if start == winner else [start, winner]
-        arms = [Arm(self._model, each) for each in sets]
+        """Return the rows of two sets on the cases set aside."""
+        arms = [self._arm(each) for each in ([start] if start == winner else [start, winner])]
         pairs = [(arm, case) for case in aside for arm in arms]
         found = rows(self._outcomes(pairs, lambda n: JudgingProgress(n, len(pairs))))
         return [found[0], found[-1]]
 
+    def _arm(self, prompts: PromptSet) -> Arm:
+        return Arm(self._model, prompts, self._encoder)
+
     def _outcomes(
-        self, pairs: Sequence[tuple[Arm, Case]], progress: Callable[[int], TuningProgress]
+        self, pairs: Sequence[Pair], progress: Callable[[int], TuningProgress]
     ) -> list[Outcome]:
-        """The outcomes of the pairs in their order; those that are not stored are asked for."""
+        """Return the outcomes of the pairs in their order; those not stored are asked for."""
         todo = [pair for pair in pairs if known(pair, self._kept) is None]
-        self._watch(progress(len(pairs) - len(todo)), self._asked)
+        done = len(pairs) - len(todo)
+        self._watch(progress(done), self._asked)
         fresh = evaluate(todo, self._file, jobs=self._jobs) if todo else ()
-        for number, outcome in enumerate(fresh, start=1):
+        for number, outcome in enumerate(fresh, start=done + 1):
             self._kept[outcome.key] = outcome
             self._asked += 1
-            self._watch(progress(len(pairs) - len(todo) + number), self._asked)
-        return [self._kept[key_of(*pair)] for pair in pairs]
-
-
-# ---- asking once ---------------------------------------------------------------------------------
+            self._watch(progress(number), self._asked)
+        return [self._kept[arm.key, case.id] for arm, case in pairs]
 
 
 @contextmanager
@@ -306,3 +283,109 @@ def asked_once(model: Model, digest: str, file: Path | None) -> Iterator[Model]:
     else:
         with TemporaryDirectory(prefix="azent-tune-") as folder:
             yield Cached(model, Path(folder, REPLIES), facts=facts)
+
+
+# ---- the tuned set in a folder -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The name of a tuned set, the date, and the command that was typed."""
+
+    name: str
+    date: str
+    command: str = ""
+
+
+def check_free(folder: str | Path, *, force: bool = False) -> None:
+    """Raise UsageError if something is in the place of a new set, unless it may be replaced."""
+    if place("folder", folder).exists() and not force:
+        hint = "Take another --name, or replace it with --force."
+        raise UsageError(f"{folder} is there already", hint)
+
+
+def write(tuned: Tuned, folder: str | Path, about: About, *, force: bool = False) -> PromptSet:
+    """Write the winner and the evidence into a folder, and read it back as a prompt set.
+
+    The settings file is written last: a folder without it is no prompt set, so a set that was
+    written only in part is never used. Raises UsageError if something is there already, PromptError
+    if it cannot be written.
+    """
+    folder = place("folder", folder)
+    check_free(folder, force=force)
+    files = prompt.files_of(_named(tuned, about), "\n".join(_remarks(tuned, about)))
+    files[EVIDENCE] = json.dumps(evidence(tuned, about), ensure_ascii=False, indent=2) + "\n"
+    files[SETTINGS_FILE] = files.pop(SETTINGS_FILE)  # now the last one
+    try:
+        _replace_files(folder, files)
+    except OSError as error:
+        message = f"{folder} cannot be written: {reason_of(error)}"
+        raise PromptError(message, "Take another --name.") from error
+    return prompt.read(folder)
+
+
+def _replace_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write the files of a set, and remove those that belong to a set that was there before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in (SETTINGS_FILE, *(f"{name}.txt" for name in BLANKS)):
+        (folder / old).unlink(missing_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8", newline="\n")
+
+
+def _named(tuned: Tuned, about: About) -> PromptSet:
+    """Return the winner under its new name, for the model that it was tuned for."""
+    return replace(
+        tuned.prompts,
+        name=about.name,
+        description=f"tuned for {tuned.model}: {_figures(tuned.winner)}",
+        models=patterns(tuned.model),
+        sizes=(),
+        folder=None,
+    )
+
+
+def patterns(model: str) -> tuple[str, ...]:
+    """Return the patterns that match one model's name; without a tag it means the tag "latest"."""
+    bare = model.removesuffix(":latest")
+    names = (model,) if ":" in bare else (bare, f"{bare}:latest")
+    return tuple(WILDCARDS.sub(r"[\g<0>]", name) for name in names)
+
+
+def _remarks(tuned: Tuned, about: About) -> Iterator[str]:
+    """Sum up the evidence in a few lines, which become comments at the top of the settings."""
+    result = tuned.result
+    yield f"Tuned by azent {__version__} on {about.date}. All figures are in evidence.json."
+    yield f"The best of {counted(len(result.tried), 'set')} tried: {result.winner.name}"
+    yield f"On {counted(tuned.winner.all.count, 'case')} set aside: {_figures(tuned.winner)}"
+    for verdict in tuned.verdicts:
+        yield f"The set {tuned.start.prompts} on the same: {_figures(tuned.start)}"
+        yield str(verdict)
+    if about.command:
+        yield about.command
+
+
+def _figures(row: Row) -> str:
+    low, high = row.interval
+    tokens = row.costs["prompt_tokens"]
+    return f"mean {row.mean:.2f} ({low:.2f}-{high:.2f}), {tokens:.0f} prompt tokens"
+
+
+def evidence(tuned: Tuned, about: About) -> dict[str, Any]:
+    """Return all of the evidence as JSON values."""
+    result = tuned.result
+    tried = [
+        {"prompts": x.candidate.name, "cases": x.cases, "mean": x.mean, "prompt_tokens": x.tokens}
+        for x in result.tried
+    ]
+    return {
+        "name": about.name,
+        "date": about.date,
+        "azent": __version__,
+        "command": about.command,
+        "model": {"name": tuned.model, "digest": tuned.digest},
+        "start": tuned.start.prompts,
+        "winner": result.winner.name,
+        "set_aside": {"cases": len(tuned.split.aside), **as_json(tuned.judged, tuned.verdicts)},
+        "search": {"cases": len(tuned.split.search), "asked": result.spent, "tried": tried},
+    }

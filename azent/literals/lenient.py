@@ -172,6 +172,8 @@ def readings(text: str, at: int, *, python: bool = False, place: str = "anything
             _read_into(found, faults, text, at, place, python=python, naive=naive)
     if not any(reading.ended for reading in found):
         _read_mixed_into(found, faults, text, at, place, python=python)
+    elif found[0].bent[INNER_QUOTES]:
+        found += _without_inner_quotes(faults, text, at, place, python=python)
     reach = max([fault.reach for fault in faults] + [reading.reach for reading in found])
     if not found:
         faults[0].reach = reach
@@ -186,6 +188,15 @@ def _read_mixed_into(
     more: list[Reading] = []
     _read_into(more, faults, text, at, place, mixed=True, **how)
     found[:] = [reading for reading in more if reading.ended] or found
+
+
+def _without_inner_quotes(
+    faults: list[Fault], text: str, at: int, place: str, **how: bool
+) -> list[Reading]:
+    """The readings by which typographic quotes end strings, and no quotes stand inside of any."""
+    more: list[Reading] = []
+    _read_into(more, faults, text, at, place, mixed=True, **how)
+    return [reading for reading in more if reading.ended and not reading.bent[INNER_QUOTES]]
 
 
 def _read_into(

@@ -28,9 +28,15 @@ QUOTES = {
     "「": "」",
     "『": "』",
     "〝": "〞〟",
+    "‟": '”"',
+    "‛": "’'",
+    "″": '″"',
+    "＇": "＇'",
+    "❝": "❞",
+    "❛": "❜",
 }
-_DOUBLE = '"“”„＂«»'
-_SINGLE = "'‘’‚‹›"
+_DOUBLE = '"“”„＂«»‟″'
+_SINGLE = "'‘’‚‹›‛＇"
 _OPENERS = "".join(QUOTES)
 _CLOSERS = {opener: re.compile(f"[\\\\{closers}]") for opener, closers in QUOTES.items()}
 _MIXED = {
@@ -39,7 +45,7 @@ _MIXED = {
     **{opener: re.compile(f"[\\\\{_SINGLE}]") for opener in _SINGLE},
 }
 _TYPOGRAPHIC = re.compile("[“”„＂]")
-_KEY = rf"[{_OPENERS}][^{_OPENERS}\n]{{1,80}}[{_OPENERS}›」』〞〟]\s*+[:：=]"
+_KEY = rf"[{_OPENERS}][^{_OPENERS}\n]{{1,80}}[{_OPENERS}›」』〞〟❞❜]\s*+[:：=]"
 _BARE_KEY = r"[A-Za-z_][\w-]{0,60}\s*+[:：=]"
 _SHUT = r"[}\])｝］][ \t]*+(?:$|[\n\r,，}\])｝］;<`\"'/#])"
 _VALUE = rf"[rRuU]?[\"']|[{_OPENERS}\[{{(\-\d]|true\b|false\b|null\b|True\b|False\b|None\b"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import logging
 import shlex
 from collections.abc import Callable, Coroutine, Mapping
@@ -21,14 +22,13 @@ from types import TracebackType
 from typing import Any, Self
 
 import mcp
+from mcp import types
 from mcp.types import CONNECTION_CLOSED
 
 from azent.arguments import named, seconds, text
 from azent.errors import SchemaError, ToolFailed, ToolServerError, UsageError
 from azent.execute.threads import background_loop
-from azent.mcp.content import text_of
-from azent.mcp.mend import Report
-from azent.mcp.wire import Wire
+from azent.mcp.wire import Report, Wire
 from azent.schema import introspect
 from azent.schema.foreign import foreign_parameters
 from azent.tools import Options, Tool
@@ -195,8 +195,8 @@ class Connection:
             said = f"the MCP server {self.name!r} gave a result that cannot be read: {error}"
             raise ToolFailed(said) from error
         if result.is_error:
-            raise ToolFailed(text_of(result))
-        return text_of(result)
+            raise ToolFailed(_text_of(result))
+        return _text_of(result)
 
     async def _restart(self, dead: _Session) -> None:
         """Start a server that died again, if no other call did. Raises ToolFailed."""
@@ -257,6 +257,55 @@ class _Session:
                 self._ready.set_exception(error)
                 return
             raise
+
+
+# ---- results of calls ----------------------------------------------------------------------------
+
+
+def _text_of(result: types.CallToolResult) -> str:
+    """The text of a result, and its value where the text does not say it; other parts are named."""
+    parts = [_part(block) for block in result.content]
+    value = result.structured_content
+    if value is not None and not _says(parts, value):
+        parts.append(json.dumps(value, ensure_ascii=False))
+    return "\n".join(parts)
+
+
+def _says(parts: list[str], value: Any) -> bool:
+    """Is the value there as text already, as the protocol asks servers to have it?
+
+    Servers wrap what is no object as {"result": value}, and write the items of a list one by one.
+    """
+    read = [_read(part) for part in parts]
+    inner = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else value
+    is_list = isinstance(inner, list) and bool(parts) and inner in (read, parts)
+    return is_list or value in read or inner in read or inner in parts
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _part(block: types.ContentBlock) -> str:
+    if isinstance(block, types.TextContent):
+        return block.text
+    if isinstance(block, types.ResourceLink):
+        return f"({block.name}: {block.uri})"
+    if isinstance(block, types.EmbeddedResource):
+        return _resource(block.resource)
+    return f"({block.type} of {block.mime_type}, {len(block.data) * 3 // 4:,} bytes)"
+
+
+def _resource(resource: types.ResourceContents) -> str:
+    if isinstance(resource, types.TextResourceContents):
+        return resource.text
+    return f"({resource.mime_type or 'a file'}: {resource.uri})"
+
+
+# ---- names and addresses -------------------------------------------------------------------------
 
 
 async def _listed(client: mcp.Client, address: str, report: Report) -> list[mcp.types.Tool]:

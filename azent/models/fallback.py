@@ -1,8 +1,8 @@
-"""Several models as one: where one fails, the next is asked.
+"""Models around other models: one that falls back on the next, and one that is observed.
 
-A model that answered is asked first from then on, so that a conversation does not change hands
-without need, and a server that is down is not waited for again at each request. A reply that broke
-off after it had begun is not begun again by another model: who listens has seen a part of it.
+Of several models, the one that answered is asked first from then on, so that a conversation stays
+with it, and a server that is down is not waited for at each request. A reply that broke off after
+it had begun is not begun again by another model, because the user has seen a part of it.
 """
 
 from __future__ import annotations
@@ -10,27 +10,25 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from azent.errors import ModelError, UsageError
 from azent.messages import Delta, End, Request
-
-if TYPE_CHECKING:
-    from azent.models import Model
+from azent.models.model import Model, context_of, parameters_of
 
 Tell: TypeAlias = Callable[[str], None]
 
 
 def log_failure(words: str) -> None:
-    """Put a failure into the log named "azent"."""
+    """Write a failure to the log named "azent"."""
     logging.getLogger("azent").warning(words)
 
 
 class Fallback:
-    """Models that are tried in order. Its name is that of the first.
+    """Several models that are tried in order; its name is that of the first.
 
-    Its context is the smallest of theirs. The models ought to be much alike: what one was told the
-    next has to make do with. `tell` is given a sentence for each failure.
+    Its context window is their smallest one. The models ought to be much alike, because one
+    continues the conversation of another. `tell` is called with a sentence for each failure.
     """
 
     retries = 0  # each of the models tries again by itself
@@ -49,27 +47,24 @@ class Fallback:
         return f"Fallback({list(self.models)!r})"
 
     def context(self) -> int | None:
-        """The smallest context, or what the model that is asked first really has, if that is less.
+        """Return the tokens in the smallest context window.
 
-        The others are not asked: a server that is down would be waited for at each question.
+        Only the model that is asked first can say how large its own really is: a server that is
+        down would be waited for at each question.
         """
-        from azent.models import context_of
-
         known = (self.num_ctx, context_of(self.models[self._last]))
         return min((tokens for tokens in known if tokens), default=None)
 
     def parameters(self) -> float | None:
-        """The size of the model that answered last; before one has, of the first that tells it.
+        """Return the size of the model that answered last; before that, the first known size.
 
-        Later on the others are not asked, for the same reason as above.
+        Once a model has answered, the others are not asked.
         """
-        from azent.models import parameters_of
-
         asked = [self.models[self._last]] if self._has_answered else self.models
         return next((size for size in map(parameters_of, asked) if size is not None), None)
 
     def stream(self, request: Request) -> Iterator[Delta | End]:
-        """The reply of the first model that gives one. Raises ModelError when none does."""
+        """Yield the reply of the first model that gives one. Raises ModelError when all fail."""
         failures: list[str] = []
         for place in self._order():
             model, begun = self.models[place], False
@@ -85,15 +80,47 @@ class Fallback:
                 self._tell(f"{error}: asking the next model")
 
     def _order(self) -> list[int]:
-        """The places of the models: the one that answered last, then the rest in their order."""
+        """Return the models' indices: the one that answered last, then the rest in order."""
         last = self._last
         return [last, *(place for place in range(len(self.models)) if place != last)]
 
 
 def _after(failures: Sequence[str], error: ModelError) -> ModelError:
-    """The last failure, told with those before it."""
+    """Return the last failure with those before it in its message."""
     if not failures:
         return error
-    told = copy.copy(error)
-    told.args = ("; ".join([*failures, str(error)]),)
-    return told
+    whole = copy.copy(error)
+    whole.args = ("; ".join([*failures, str(error)]),)
+    return whole
+
+
+class Observed:
+    """Calls `on_request` before each request and `on_piece` for each piece of a reply."""
+
+    def __init__(
+        self,
+        model: Model,
+        on_request: Callable[[Request], Any] = lambda request: None,
+        on_piece: Callable[[Delta | End], Any] = lambda piece: None,
+    ) -> None:
+        self.model = model
+        self.name = model.name
+        self.num_ctx = model.num_ctx
+        self.retries: int = getattr(model, "retries", 0)
+        self._on_request = on_request
+        self._on_piece = on_piece
+
+    def context(self) -> int | None:
+        """Return the number of tokens that the model's context really holds."""
+        return context_of(self.model)
+
+    def parameters(self) -> float | None:
+        """Return the billions of parameters that the model has."""
+        return parameters_of(self.model)
+
+    def stream(self, request: Request) -> Iterator[Delta | End]:
+        """Stream the model's reply to a request."""
+        self._on_request(request)
+        for piece in self.model.stream(request):
+            self._on_piece(piece)
+            yield piece

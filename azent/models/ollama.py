@@ -1,9 +1,6 @@
 """Models of an Ollama server, by its official client.
 
-What may pass (the server is starting, is busy, or lost its runner) is tried again with a growing
-wait, as long as no piece of the reply has come; what will not pass (no such model, a bad request)
-is not. A reply that ends without `"done": true` was cut, and is an error, whatever the HTTP status
-said. Each reply has a connection of its own: closing it is how the server is told to stop.
+A reply that ends without `"done": true` was cut off, and is an error whatever the HTTP status said.
 """
 
 from __future__ import annotations
@@ -12,25 +9,18 @@ import asyncio
 import base64
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager
-from functools import partial
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from azent import settings
-from azent.arguments import named, sendable, text
-from azent.errors import ModelNotFound, ModelRefused, ReplyBroken
+from azent.arguments import named, sendable, text, whole
+from azent.errors import ModelNotFound, ModelRefused, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Request, Spec, Usage
-from azent.models import incoming
-from azent.models.catalogue import context_length
-from azent.models.checks import headers_of, kept_alive, tokens
-from azent.models.incoming import abounded, bounded
-from azent.models.limit import Limit
-from azent.models.patience import apatiently, patiently
-from azent.models.remote import Remote, next_part
-from azent.models.size import ASK_SECONDS, billions_shown, told_once
-from azent.models.trouble import Server, translated
-from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
+from azent.models.catalogue import context_length, installed_models
+from azent.models.http import ASK_SECONDS, FIRST_TOKEN_SECONDS, Remote, retry_after
+from azent.models.limits import Deadline, limit_size, limit_size_async, next_part
+from azent.models.size import billions_shown
 
 if TYPE_CHECKING:
     import httpx
@@ -42,23 +32,24 @@ DEFAULTS = {
     "temperature": 0,
     "seed": 0,
     "num_predict": MAX_REPLY_TOKENS,
-    # Ollama's own 1.1 holds it against a value that it stood in the prompt; calls must copy values.
+    # Ollama's own 1.1 penalizes values that stand in the prompt, and calls must copy values.
     "repeat_penalty": 1.0,
 }
+LOGIN_HINT = "It wants to know who asks: open_model(..., headers={'Authorization': ...})."
 
 
 class Ollama(Remote):
     """A model that an Ollama server runs.
 
     `host` is the server's address (else OLLAMA_HOST, else 127.0.0.1:11434); a user and a password
-    in it are sent as basic authentication. `num_ctx` is the context in tokens, the same for every
-    request, because another one reloads the model. `keep_alive` is how long the model stays loaded
-    ("10m", seconds, -1 for ever). `retries` more tries are made after failures that may pass,
-    waiting `retry_wait` seconds, then twice that, and so on. In seconds, too: `connect_timeout`,
-    `first_token` (the longest silence, before the first piece or between two), and `reply_timeout`
-    (from the request to the last piece). `headers` go with each request, and are never shown.
-    `verify` is False, a file of certificates, or an SSLContext. `options` are Ollama's own
-    (temperature, seed, num_predict, ...).
+    in it are sent as basic authentication. `num_ctx` is the context window in tokens, the same for
+    every request, because a change reloads the model. `keep_alive` is how long the model stays
+    loaded ("10m", seconds, -1 for ever). `retries` more attempts are made after failures that may
+    be temporary, after `retry_wait` seconds, then twice that, and so on. Also in seconds:
+    `connect_timeout`, `first_token` (the longest silence, before the first piece or between two),
+    and `reply_timeout` (from the request to the last piece). `headers` are sent with each request,
+    and are never shown. `verify` is False, a file of certificates, or an SSLContext. `options` are
+    Ollama's own (temperature, seed, num_predict, ...).
     """
 
     def __init__(
@@ -77,11 +68,17 @@ class Ollama(Remote):
         verify: bool | str | ssl.SSLContext = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.name = sendable("the model's name", text("name", name))
         self.host = settings.ollama_host(None if host is None else text("host", host))
-        self.num_ctx: int | None = tokens(num_ctx)
-        self.keep_alive = kept_alive(keep_alive)
+        self.num_ctx: int | None = whole("num_ctx", num_ctx, 1)
+        self.keep_alive = _checked_keep_alive(keep_alive)
+        self._context: int | None = None
         super().__init__(
+            sendable("the model's name", text("name", name)),
+            self.host,
+            login=settings.ollama_login(host),
+            key=None,
+            headers=headers,
+            options={**DEFAULTS, **named("options", options)},
             retries=retries,
             retry_wait=retry_wait,
             connect_timeout=connect_timeout,
@@ -89,144 +86,106 @@ class Ollama(Remote):
             reply_timeout=reply_timeout,
             verify=verify,
         )
-        self.options = {**DEFAULTS, **named("options", options)}
-        self._context: int | None = None
-        login = settings.ollama_login(host)
-        self._headers = {**basic(login), **headers_of(headers)}
-        self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:
         return f"Ollama({self.name!r}, host={self.host!r})"
 
     def context(self) -> int | None:
-        """The tokens that the context holds: as many as were asked for, or the model can have.
+        """Return the tokens in the context window: `num_ctx`, or the model's limit if it is less.
 
-        The server is asked for the latter once; what is wrong with it, the first request will say.
+        The server is asked for the limit once. If that fails, the first request reports why.
         """
         if self._context is None:
-            self._context = self._measured()
+            self._context = self._measured_context()
         return self._context or self.num_ctx
 
-    def _measured(self) -> int | None:
+    def _measured_context(self) -> int | None:
         try:
-            with self._impatient_client() as client:
-                most = context_length(client.show(self.name))
+            with self._client(ASK_SECONDS) as client:
+                shown = client.show(self.name)
         except Exception:  # of many kinds, and none of them matters here
             return None
+        self._opening.take_template(shown.template)
         wanted = self.num_ctx or NUM_CTX
-        return min(most or wanted, wanted)
-
-    def parameters(self) -> float | None:
-        """The billions of parameters, as the server tells them; None where it does not."""
-        return told_once(self.host, self.name, self._size_shown)
-
-    def _size_shown(self) -> float | None:
-        with (
-            self._plain_errors(_Reading(self.name), Limit(None)),
-            self._impatient_client() as client,
-        ):
-            shown = client.show(self.name)
-        details = shown.details
-        return billions_shown(shown.modelinfo or {}, details.parameter_size if details else None)
+        return min(context_length(shown) or wanted, wanted)
 
     def digest(self) -> str:
-        """What tells the model's weights from others of its name; "" where the server has none.
+        """Return the hash of the model's weights; "" where the server has none. Raises ModelError.
 
-        Raises ModelError's kinds.
+        It differs when a model is replaced by another under the same name.
         """
-        with (
-            self._plain_errors(_Reading(self.name), Limit(None)),
-            self._impatient_client() as client,
-        ):
+        with self._errors(Deadline(None)), self._client(ASK_SECONDS) as client:
             names = (self.name, f"{self.name}:latest")
             found = [each.digest for each in client.list().models if each.model in names]
         return found[0] or "" if found else ""
 
-    def embed(self, texts: Sequence[str], timeout: float) -> list[Sequence[float]]:
-        """A vector for each text, by an embedding model. Raises ModelError's kinds."""
-        limit = Limit(timeout)
-        once = partial(self._embedded, texts, limit)
-        try:
-            return list(patiently(once, self._patience(), limit))
-        except ModelNotFound as error:
-            raise self._explained(error) from error.__cause__
+    def _size(self) -> float | None:
+        with self._errors(Deadline(None)), self._client(ASK_SECONDS) as client:
+            shown = client.show(self.name)
+        self._opening.take_template(shown.template)
+        details = shown.details
+        return billions_shown(shown.modelinfo or {}, details.parameter_size if details else None)
 
-    def _embedded(
-        self, texts: Sequence[str], limit: Limit
+    def _vectors(
+        self, texts: Sequence[str], deadline: Deadline
     ) -> Generator[Sequence[float], None, None]:
         import ollama
 
-        more = {"timeout": self._timeout(limit)}
+        timeout = self._timeout(deadline)
         with (
-            self._plain_errors(_Reading(self.name), limit),
-            ollama.Client(self.host, **self.transport(), **more) as client,
+            self._errors(deadline),
+            ollama.Client(self.host, **self.transport(), timeout=timeout) as client,
         ):
             yield from client.embed(self.name, texts, keep_alive=self.keep_alive).embeddings
 
-    def _impatient_client(self) -> ollama.Client:
-        """A client for what is asked about the model, and is not worth to be waited for long."""
+    def _client(self, seconds: float) -> ollama.Client:
+        """Return a client that waits for a short answer for so many seconds."""
         import httpx
         import ollama
 
-        timeout = httpx.Timeout(ASK_SECONDS, connect=self.connect_timeout)
-        hooks = {"response": [bounded]}
+        timeout = httpx.Timeout(seconds, connect=self.connect_timeout)
+        hooks = {"response": [limit_size]}
         return ollama.Client(self.host, **self.transport(), timeout=timeout, event_hooks=hooks)
 
-    def stream(self, request: Request) -> Iterator[Delta | End]:
-        """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
-        limit = self._limit(request)
-        patience = self._patience()
-        try:
-            yield from patiently(partial(self._once, request, limit), patience, limit)
-        except ModelNotFound as error:
-            raise self._explained(error) from error.__cause__
-
-    async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
-        """The asynchronous twin of `stream`."""
-        limit = self._limit(request)
-        patience = self._patience()
-        try:
-            once = partial(self._once_async, request, limit)
-            async with aclosing(apatiently(once, patience, limit)) as pieces:
-                async for piece in pieces:
-                    yield piece
-        except ModelNotFound as error:
-            raise await asyncio.to_thread(self._explained, error) from error.__cause__
-
-    def _once(self, request: Request, limit: Limit) -> Generator[Delta | End, None, None]:
+    def _attempt(self, request: Request, deadline: Deadline) -> Generator[Delta | End, None, None]:
         import ollama
 
         reading = _Reading(self.name)
-        more = {
-            "timeout": self._timeout(limit),
-            "event_hooks": {"response": [bounded, limit.watch]},
-        }
+        hooks = {"response": [limit_size, deadline.watch]}
+        more = {"timeout": self._timeout(deadline), "event_hooks": hooks}
         with (
-            self._plain_errors(reading, limit),
+            self._errors(deadline, reading),
             ollama.Client(self.host, **self.transport(), **more) as client,
-            limit,
+            deadline,
             closing(client.chat(**self._body(request))) as parts,
         ):
             for part in parts:
                 yield from reading.pieces(part)
             reading.finish()
 
-    async def _once_async(
-        self, request: Request, limit: Limit
+    async def _attempt_async(
+        self, request: Request, deadline: Deadline
     ) -> AsyncGenerator[Delta | End, None]:
         import ollama
 
         reading = _Reading(self.name)
-        with self._plain_errors(reading, limit):
-            more = {"timeout": self._timeout(limit), "event_hooks": {"response": [abounded]}}
+        hooks = {"response": [limit_size_async]}
+        more = {"timeout": self._timeout(deadline), "event_hooks": hooks}
+        with self._errors(deadline, reading):
             async with ollama.AsyncClient(self.host, **self.transport(), **more) as client:
-                async with asyncio.timeout(limit.left()):
+                async with asyncio.timeout(deadline.left()):
                     chat = await client.chat(**self._body(request))
                 async with aclosing(chat) as parts:
-                    while (part := await next_part(parts, limit)) is not None:
+                    while (part := await next_part(parts, deadline)) is not None:
                         for piece in reading.pieces(part):
                             yield piece
                 reading.finish()
+
+    def _timeout(self, deadline: Deadline) -> httpx.Timeout:
+        import httpx
+
+        silence = deadline.at_most(self.first_token)
+        return httpx.Timeout(silence, connect=deadline.at_most(self.connect_timeout))
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -237,50 +196,46 @@ class Ollama(Remote):
         }
         if request.format is not None:
             body["format"] = request.format
-            body["think"] = False  # what a model thinks would have to obey the schema too
+            body["think"] = False  # a model's thoughts would have to obey the schema too
         if request.tools:
             body["tools"] = [{"type": "function", "function": _shown(s)} for s in request.tools]
         if self.keep_alive is not None:
             body["keep_alive"] = self.keep_alive
         return body
 
-    def transport(self) -> dict[str, Any]:
-        """Keywords for an httpx client of the server: loopback needs no proxies."""
-        return {
-            "headers": {**incoming.HEADERS, **self._headers},
-            "trust_env": not settings.is_loopback(self.host),
-            "verify": certificates(self.host, self.verify),
-        }
-
-    def _timeout(self, limit: Limit) -> httpx.Timeout:
+    def _error(self, error: Exception, began: bool) -> Exception:
         import httpx
+        import ollama
 
-        silence = limit.at_most(self.first_token)
-        return httpx.Timeout(silence, connect=limit.at_most(self.connect_timeout))
+        if isinstance(error, ollama.ResponseError):
+            return self._refusal(error, began)
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
+            return self._unreachable(error, "Ollama")
+        if isinstance(error, httpx.TimeoutException | TimeoutError):
+            return self._silent()
+        is_of_client = isinstance(error, httpx.HTTPError | ValueError)
+        return self._broken(str(error)) if is_of_client else error
 
-    @contextmanager
-    def _plain_errors(self, reading: _Reading, limit: Limit) -> Iterator[None]:
-        """Turn what the client raises into azent's errors."""
-        try:
-            yield
-        except Exception as error:
-            server = Server(self.name, self.host, self._secrets, reading.began, limit.is_up())
-            plain = translated(error, server)
-            if plain is error:
-                raise
-            raise plain from error
+    def _refusal(self, error: ollama.ResponseError, began: bool) -> Exception:
+        words = self._words_in(error.error)
+        if began:
+            return self._broken(words)
+        if error.status_code == 404 and "model" in words:
+            hint = f"Fetch it with `ollama pull {self.name}`."
+            return ModelNotFound(f"Ollama at {self.host} has no model {self.name!r}", hint)
+        status = max(error.status_code, 0)
+        wait = retry_after(getattr(error.__context__, "response", None))
+        return ModelRefused(f"Ollama's server failed: {words}", _hint(status), status, wait)
 
     def _explained(self, error: ModelNotFound) -> ModelNotFound:
-        """The error, with the models that there are."""
-        from azent.models.choose import installed_models
-
-        there = ", ".join(installed_models(self.host) or [])
-        error.hint += f" There is: {there}." if there else ""
+        """Add the models that the server has to the error's hint."""
+        names = ", ".join(installed_models(self.host) or [])
+        error.hint += f" There is: {names}." if names else ""
         return error
 
 
 class _Reading:
-    """The state of reading one streamed reply: whether it has begun, and has come to its end."""
+    """The state of reading one streamed reply: whether it has begun, and whether it has ended."""
 
     def __init__(self, name: str) -> None:
         self.began = False
@@ -289,14 +244,14 @@ class _Reading:
         self._done = False
 
     def pieces(self, part: ollama.ChatResponse) -> Iterator[Delta | End]:
-        said = part.message
+        message = part.message
         calls = tuple(
             Call(call.function.name, dict(call.function.arguments))
-            for call in said.tool_calls or ()
+            for call in message.tool_calls or ()
         )
-        if said.content or said.thinking or calls:
+        if message.content or message.thinking or calls:
             self.began = True
-            yield Delta(said.content or "", said.thinking or "", calls)
+            yield Delta(message.content or "", message.thinking or "", calls)
         if part.done:
             self._done = True
             yield End(part.done_reason or "stop", self._usage(part))
@@ -317,8 +272,16 @@ class _Reading:
         )
 
 
+def _checked_keep_alive(value: str | float | None) -> str | float | None:
+    """Return how long a model stays loaded: "10m", seconds, or None. Raises UsageError."""
+    is_time = isinstance(value, str) or (isinstance(value, int | float) and value == value)
+    if value is None or (is_time and not isinstance(value, bool)):
+        return value
+    raise UsageError(f"keep_alive is {value!r}", 'It is a time such as "10m", or seconds.')
+
+
 def _with_decoded_images(message: ChatMessage) -> Mapping[str, Any]:
-    """A message whose images are bytes: the client reads a text that names a file as that file."""
+    """Return a message whose images are bytes: the client takes a text for the name of a file."""
     if not message.get("images"):
         return message
     try:
@@ -330,3 +293,11 @@ def _with_decoded_images(message: ChatMessage) -> Mapping[str, Any]:
 
 def _shown(spec: Spec) -> dict[str, Any]:
     return {key: spec[key] for key in ("name", "description", "parameters") if key in spec}
+
+
+def _hint(status: int) -> str:
+    if status in (401, 403, 407):
+        return LOGIN_HINT
+    if status == 404:
+        return "Is there an Ollama server at this address?"
+    return "The server's log says more (`ollama serve` prints it)."

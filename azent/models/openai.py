@@ -1,9 +1,8 @@
 """Models of any server that speaks OpenAI's protocol (vLLM, llama-server, LM Studio, Ollama).
 
-By the official client, which comes with the extra `openai`. Nothing is taken from its environment
-variables: a key that is meant for OpenAI must not go to another server. Failures that may pass are
-tried again here, not in the client, and only before the first piece. A reply without a reason for
-its end was cut.
+The official client comes with the extra `openai`. It takes nothing from environment variables: a
+key that is meant for OpenAI must not go to another server. Its own retries are switched off. A
+reply that does not say why it ended was cut off.
 """
 
 from __future__ import annotations
@@ -13,27 +12,22 @@ import importlib
 import json
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from azent import settings
-from azent.arguments import named, text
-from azent.errors import ModelError, ModelNotFound, ReplyBroken, UsageError
+from azent.arguments import named, text, whole
+from azent.errors import ModelError, ModelNotFound, ModelRefused, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Problem, Request, Usage
-from azent.models import incoming
-from azent.models.checks import headers_of, tokens
-from azent.models.incoming import abounded, bounded
-from azent.models.limit import Limit
-from azent.models.patience import apatiently, patiently
-from azent.models.remote import Remote, next_part
-from azent.models.size import ASK_SECONDS, billions_listed, told_once
-from azent.models.trouble import Server, translated_openai
-from azent.models.wire import FIRST_TOKEN_SECONDS, basic, certificates
+from azent.models.http import ASK_SECONDS, FIRST_TOKEN_SECONDS, Remote, retry_after
+from azent.models.limits import Deadline, limit_size, limit_size_async, next_part
+from azent.models.size import billions_listed
 
 if TYPE_CHECKING:
+    from openai import APIStatusError
     from openai.types.chat import ChatCompletionChunk
 
 DEFAULTS = {"temperature": 0, "seed": 0, "num_predict": 2048}
@@ -49,18 +43,21 @@ OPENAI_OPTIONS = {
     "frequency_penalty",
     "presence_penalty",
 }
+HTTP_LIBRARIES = {"httpx", "httpx2", "httpcore", "httpcore2"}
+NO_KEY = "It wants to know who asks: open_model(..., api_key=...), or AZENT_API_KEY."
+NO_SERVER = "Is a server running there? The address ends in /v1 with most of them."
 IMAGE_KINDS = {"/9j/": "jpeg", "R0lGOD": "gif", "UklGR": "webp"}  # by how their base64 begins
 
 
 class OpenAI(Remote):
     """A model of a server that speaks OpenAI's protocol.
 
-    `address` is the server's, with the model's name behind a "#". `api_key`, else AZENT_API_KEY, is
-    sent as a bearer token; a user and a password in the address, as basic authentication. `num_ctx`
-    is the tokens that the model's context holds, where that is known: it is not sent, but requests
-    are fitted into it. `options` are in Ollama's names; those that OpenAI does not have (top_k,
-    ...) are sent as they are, which most local servers understand. The other settings are those of
-    `azent.models.ollama.Ollama`. Raises UsageError for an address that is none.
+    `address` is the server's URL, "#" and the model's name. `api_key`, else AZENT_API_KEY, is sent
+    as a bearer token; a user and a password in the address, as basic authentication. `num_ctx` is
+    the number of tokens in the model's context window, where that is known: it is not sent, but
+    requests are made to fit into it. `options` have Ollama's names; those that OpenAI does not have
+    (top_k, ...) are sent as they are, which most local servers understand. The other settings are
+    those of `azent.models.ollama.Ollama`. Raises UsageError for an address that is not valid.
     """
 
     def __init__(
@@ -79,9 +76,15 @@ class OpenAI(Remote):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         given = None if api_key is None else text("api_key", api_key)
-        self.url, self.name, login = _parsed(text("address", address))
-        self.num_ctx = None if num_ctx is None else tokens(num_ctx)
+        url, name, login = _parsed(text("address", address))
+        self.num_ctx = None if num_ctx is None else whole("num_ctx", num_ctx, 1)
         super().__init__(
+            name,
+            url,
+            login=login,
+            key=given or (None if login else settings.api_key()),
+            headers=headers,
+            options={**DEFAULTS, **named("options", options)},
             retries=retries,
             retry_wait=retry_wait,
             connect_timeout=connect_timeout,
@@ -89,117 +92,87 @@ class OpenAI(Remote):
             reply_timeout=reply_timeout,
             verify=verify,
         )
-        self.options = {**DEFAULTS, **named("options", options)}
-        key = given or (None if login else settings.api_key())
-        bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        self._headers = {**basic(login), **bearer, **headers_of(headers)}
-        self._secrets = (*self._headers.values(), *(login or "").split(":", 1)[1:])
 
     def __repr__(self) -> str:
         return f"OpenAI({f'{self.url}#{self.name}'!r})"
 
-    def stream(self, request: Request) -> Iterator[Delta | End]:
-        """The reply, piece by piece. Raises ModelError's kinds; closing it stops the server."""
-        limit, patience = self._limit(request), self._patience()
-        yield from patiently(partial(self._once, request, limit), patience, limit)
-
-    async def astream(self, request: Request) -> AsyncIterator[Delta | End]:
-        """The asynchronous twin of `stream`."""
-        limit, patience = self._limit(request), self._patience()
-        once = partial(self._once_async, request, limit)
-        async with aclosing(apatiently(once, patience, limit)) as pieces:
-            async for piece in pieces:
-                yield piece
-
-    def parameters(self) -> float | None:
-        """The billions of parameters, which llama-server tells; None with most other servers."""
-        return told_once(self.url, self.name, self._size_listed)
-
-    def _size_listed(self) -> float | None:
-        library, limit = _library(), Limit(ASK_SECONDS)
+    def _size(self) -> float | None:
+        """Return the billions of parameters, which llama-server states and most others do not."""
+        deadline = Deadline(ASK_SECONDS)
         with (
-            suppress(ModelNotFound),  # it is the list that is not there
-            self._plain_errors(_Reading(self.name), limit),
-            library.DefaultHttpxClient(**self.transport()) as http,
-            library.OpenAI(**self._client(library, limit), http_client=http) as client,
+            suppress(ModelNotFound),  # the server has no list of models
+            self._errors(deadline),
+            self._client(deadline) as client,
         ):
             return billions_listed(client.get("/models", cast_to=object), self.name)
         return None
 
-    def embed(self, texts: Sequence[str], timeout: float) -> list[Sequence[float]]:
-        """A vector for each text, by an embedding model. Raises ModelError's kinds."""
-        limit = Limit(timeout)
-        return list(patiently(partial(self._embedded, texts, limit), self._patience(), limit))
-
-    def _embedded(
-        self, texts: Sequence[str], limit: Limit
+    def _vectors(
+        self, texts: Sequence[str], deadline: Deadline
     ) -> Generator[Sequence[float], None, None]:
-        library = _library()
-        with (
-            self._plain_errors(_Reading(self.name), limit),
-            library.DefaultHttpxClient(**self.transport()) as http,
-            library.OpenAI(**self._client(library, limit), http_client=http) as client,
-        ):
-            # Asked for by name: the client would ask for base64, which not all servers have.
+        with self._errors(deadline), self._client(deadline) as client:
+            # The format is named because the client's default, base64, is not known to all servers.
             answer = client.embeddings.create(
                 model=self.name, input=list(texts), encoding_format="float"
             )
             in_order = sorted(answer.data, key=lambda each: each.index or 0)
             yield from (each.embedding for each in in_order)
 
-    def _once(self, request: Request, limit: Limit) -> Generator[Delta | End, None, None]:
-        library, reading = _library(), _Reading(self.name)
-        hooks = {"response": [partial(bounded, part_end=EVENT_END), limit.watch]}
-        transport = {**self.transport(), "event_hooks": hooks}
+    def _attempt(self, request: Request, deadline: Deadline) -> Generator[Delta | End, None, None]:
+        reading = _Reading(self.name)
+        hooks = [partial(limit_size, part_end=EVENT_END), deadline.watch]
         with (
-            self._plain_errors(reading, limit),
-            library.DefaultHttpxClient(**transport) as http,
-            limit,
-            library.OpenAI(**self._client(library, limit), http_client=http) as client,
+            self._errors(deadline, reading),
+            self._client(deadline, hooks) as client,
+            deadline,
             closing(client.chat.completions.create(**self._body(request))) as parts,
         ):
             for part in parts:
                 yield from reading.pieces(part)
             yield from reading.end()
 
-    async def _once_async(
-        self, request: Request, limit: Limit
+    async def _attempt_async(
+        self, request: Request, deadline: Deadline
     ) -> AsyncGenerator[Delta | End, None]:
         library, reading = _library(), _Reading(self.name)
-        hooks = {"response": [partial(abounded, part_end=EVENT_END)]}
-        with self._plain_errors(reading, limit):
+        hooks = {"response": [partial(limit_size_async, part_end=EVENT_END)]}
+        with self._errors(deadline, reading):
             async with (
                 library.DefaultAsyncHttpxClient(**self.transport(), event_hooks=hooks) as http,
-                library.AsyncOpenAI(**self._client(library, limit), http_client=http) as client,
+                library.AsyncOpenAI(**self._settings(deadline), http_client=http) as client,
             ):
-                async with asyncio.timeout(limit.left()):
+                async with asyncio.timeout(deadline.left()):
                     chat = await client.chat.completions.create(**self._body(request))
                 async with chat as parts:
                     pieces = aiter(parts)
-                    while (part := await next_part(pieces, limit)) is not None:
+                    while (part := await next_part(pieces, deadline)) is not None:
                         for delta in reading.pieces(part):
                             yield delta
                 for piece in reading.end():
                     yield piece
 
-    def _client(self, library: Any, limit: Limit) -> dict[str, Any]:
-        """What a client is made with, so that it takes nothing from the environment."""
+    @contextmanager
+    def _client(self, deadline: Deadline, hooks: Sequence[Any] = ()) -> Iterator[Any]:
+        """Open a client whose responses pass through some hooks."""
+        library = _library()
+        transport = {**self.transport(), "event_hooks": {"response": list(hooks)}}
+        with (
+            library.DefaultHttpxClient(**transport) as http,
+            library.OpenAI(**self._settings(deadline), http_client=http) as client,
+        ):
+            yield client
+
+    def _settings(self, deadline: Deadline) -> dict[str, Any]:
+        """Return the settings of a client that takes nothing from the environment."""
+        library = _library()
         nobody = {"OpenAI-Organization": library.Omit(), "OpenAI-Project": library.Omit()}
-        silence = limit.at_most(self.first_token)
+        silence = deadline.at_most(self.first_token)
         return {
             "base_url": self.url,
-            "api_key": "none",  # the client wants one; the headers have it where there is one
+            "api_key": "none",  # the client needs one; the real one is in the headers
             "max_retries": 0,
             "default_headers": {**nobody, **self._headers},
-            "timeout": library.Timeout(silence, connect=limit.at_most(self.connect_timeout)),
-        }
-
-    def transport(self) -> dict[str, Any]:
-        """Keywords for an HTTP client of the server: loopback needs no proxies."""
-        return {
-            "headers": {**incoming.HEADERS, **self._headers},
-            "trust_env": not settings.is_loopback(self.url),
-            "verify": certificates(self.url, self.verify),
+            "timeout": library.Timeout(silence, connect=deadline.at_most(self.connect_timeout)),
         }
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -214,28 +187,38 @@ class OpenAI(Remote):
         if request.format is not None:
             schema = {"name": "reply", "schema": request.format, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-            # What a model thinks would have to obey the schema too.
+            # A model's thoughts would have to obey the schema too.
             more["chat_template_kwargs"] = {"enable_thinking": False}
         if request.tools:
             body["tools"] = [{"type": "function", "function": dict(s)} for s in request.tools]
         return {**body, "extra_body": more} if more else body
 
-    @contextmanager
-    def _plain_errors(self, reading: _Reading, limit: Limit) -> Iterator[None]:
-        """Turn what the client raises into azent's errors."""
-        try:
-            yield
-        except Exception as error:
-            late = limit.is_up()
-            server = Server(self.name, self.url, self._secrets, reading.began, late, "the server")
-            plain = translated_openai(error, server)
-            if plain is error:
-                raise
-            raise plain from error
+    def _error(self, error: Exception, began: bool) -> Exception:
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            return self._refusal(error)
+        if isinstance(error, openai.APIConnectionError) and "Connect" in _cause(error):
+            return self._unreachable(error.__cause__ or error, "the server", NO_SERVER)
+        if isinstance(error, openai.APITimeoutError | TimeoutError):
+            return self._silent()
+        # The client comes with an HTTP library of its own choice, which is known by its name.
+        is_of_http = type(error).__module__.partition(".")[0] in HTTP_LIBRARIES
+        is_of_client = isinstance(error, openai.OpenAIError | ValueError) or is_of_http
+        return self._broken(str(error)) if is_of_client else error
+
+    def _refusal(self, error: APIStatusError) -> ModelError:
+        words = self._words_in(error.response.text)
+        if error.status_code == 404 and "model" in words:
+            hint = f"curl {self.url}/models shows those that there are."
+            return ModelNotFound(f"the server at {self.url} has no {self.name!r}", hint)
+        hint = NO_KEY if error.status_code in (401, 403) else ""
+        wait = retry_after(error.response)
+        return ModelRefused(f"the server failed: {words}", hint, error.status_code, wait)
 
 
 class _Reading:
-    """The state of reading one streamed reply: what it has said, and why it ended."""
+    """The state of reading one streamed reply: its calls and usage so far, and why it ended."""
 
     def __init__(self, name: str) -> None:
         self.began = False
@@ -250,14 +233,14 @@ class _Reading:
             self._usage = Usage(part.usage.prompt_tokens, part.usage.completion_tokens, 1)
         for choice in part.choices:
             self._reason = choice.finish_reason or self._reason
-            self._take_calls(choice.delta)
+            self._add_calls(choice.delta)
             words, thinking = choice.delta.content or "", _thinking(choice.delta)
             if words or thinking:
                 self.began = True
                 yield Delta(words, thinking)
 
     def end(self) -> Iterator[Delta | End]:
-        """The calls that the server read, which come in pieces of text, and the end."""
+        """Yield the calls, which came in pieces, and the end. Raises ReplyBroken for no end."""
         if not self._reason:
             raise ReplyBroken(f"the reply of {self._name} broke off before its end")
         if self._calls:
@@ -265,7 +248,7 @@ class _Reading:
         reason = "length" if self._reason == "length" else "stop"
         yield End(reason, self._usage + Usage(seconds=time.monotonic() - self._asked))
 
-    def _take_calls(self, delta: Any) -> None:
+    def _add_calls(self, delta: Any) -> None:
         for piece in delta.tool_calls or ():
             call = self._calls.setdefault(piece.index, ["", ""])
             if piece.function:
@@ -274,7 +257,7 @@ class _Reading:
 
 
 def _parsed(address: str) -> tuple[str, str, str | None]:
-    """The server's URL, the model's name, and the "user:password" in an address."""
+    """Return the server's URL, the model's name, and the "user:password" in an address."""
     url, _, name = address.partition("#")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not name:
@@ -284,14 +267,14 @@ def _parsed(address: str) -> tuple[str, str, str | None]:
 
 
 def _options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options in OpenAI's words, and those that it has no words for."""
+    """Return the options that OpenAI has, by its names, and the others."""
     named = {NAMES.get(name, name): value for name, value in options.items() if name != "num_ctx"}
     known = {name: value for name, value in named.items() if name in OPENAI_OPTIONS}
     return known, {name: value for name, value in named.items() if name not in OPENAI_OPTIONS}
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:
-    """A message in OpenAI's shape: images are parts of the content."""
+    """Return a message in OpenAI's form, where images are parts of the content."""
     images = message.get("images", ())
     if not images:
         return dict(message)
@@ -306,8 +289,13 @@ def _data_url(image: str) -> str:
 
 
 def _thinking(delta: Any) -> str:
-    """The reasoning in a delta, which OpenAI's protocol has no name for and servers have two."""
+    """Return the reasoning in a delta: servers have two names for it, OpenAI's protocol none."""
     return getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None) or ""
+
+
+def _cause(error: Exception) -> str:
+    """Return the name of the exception that caused an error."""
+    return type(error.__cause__).__name__
 
 
 def _call(name: str, arguments: str) -> Call:

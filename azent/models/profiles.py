@@ -3,8 +3,8 @@
     [{"model": "qwen3:8b", "host": "http://box:11434", "tags": ["large"]},
      {"model": "qwen2.5-coder:1.5b", "num_ctx": 16384, "tags": ["small", "local"]}]
 
-`model` is an address for `open_model`; the keys that its kind can be set to are its settings; any
-other key is there to be filtered by. An `api_key` is sent as a bearer token and never shown. With a
+`model` is an address for `open_model`; the keys that its kind has as settings are given to it; any
+other key can be filtered by. An `api_key` is sent as a bearer token and never shown. With a
 `base_url`, as AutoGen has it, the model is one of that server, in OpenAI's protocol.
 """
 
@@ -20,23 +20,10 @@ from azent import settings
 from azent.arguments import named
 from azent.arguments import place as place_of
 from azent.errors import SettingsError
-from azent.models import Model, open_model
 from azent.models.fallback import Fallback, Tell, log_failure
+from azent.models.model import SETTINGS, Model, open_model, settings_of
 from azent.wording import reason_of
 
-SETTINGS = {
-    "host",
-    "num_ctx",
-    "keep_alive",
-    "retries",
-    "retry_wait",
-    "connect_timeout",
-    "first_token",
-    "reply_timeout",
-    "headers",
-    "verify",
-    "options",
-}
 EXAMPLE = 'Such as [{"model": "qwen2.5-coder:1.5b", "tags": ["small"]}].'
 
 Filter = Mapping[str, str | Sequence[Any]]
@@ -44,24 +31,24 @@ Filter = Mapping[str, str | Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A model's address, and all that is said of it, which may be secret and is not shown."""
+    """A model's address, and its whole entry, which may have secrets and is not shown."""
 
     model: str
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The words that it can be chosen by."""
+        """Return the words that it can be chosen by."""
         return tuple(self.values.get("tags", ()))
 
 
 def profiles_from_json(source: str | Path, filter: Filter | None = None) -> tuple[Profile, ...]:
-    """The profiles of a source that match a filter, in their order.
+    """Return the profiles of a source that match a filter, in their order.
 
     `source` is JSON, the name of an environment variable that holds JSON or a path, or a path. A
     profile matches when, for each key of the filter, it has one of the values that are named there;
-    a list, such as its tags, has each of its items. Raises SettingsError: the source cannot be
-    read, is not such a list, or nothing in it matches.
+    a list, such as its tags, has each of its items. Raises SettingsError where the source cannot be
+    read or is not such a list, and where nothing in it matches.
     """
     found = tuple(_profile(item, place) for place, item in enumerate(_items(source), 1))
     matching = tuple(each for each in found if _matches(each, filter or {}))
@@ -72,16 +59,17 @@ def profiles_from_json(source: str | Path, filter: Filter | None = None) -> tupl
 
 
 def open_profiles(profiles: Iterable[Profile], *, tell: Tell = log_failure) -> Model:
-    """The models of some profiles as one: where the first fails, which is told, the next is asked.
+    """Open the models of some profiles as one: where the first fails, the next is asked.
 
-    Raises UsageError for an address or a setting that there is not.
+    `tell` is called with a sentence for each failure. Raises UsageError for an address or a setting
+    that does not exist.
     """
     models = [_opened(profile) for profile in profiles]
     return models[0] if len(models) == 1 else Fallback(models, tell=tell)
 
 
 def filter_from(words: Iterable[str]) -> dict[str, list[str]]:
-    """A filter from words: a tag, or KEY=VALUE. Those of one key are alternatives."""
+    """Return a filter made of words: a tag, or KEY=VALUE. Values of one key are alternatives."""
     made: dict[str, list[str]] = {}
     for word in words:
         key, equals, value = word.partition("=")
@@ -95,14 +83,15 @@ def _opened(profile: Profile) -> Model:
     if base_url := values.get("base_url"):
         address = f"openai:{base_url}#{address}"
     given = {name: value for name, value in values.items() if name in SETTINGS}
+    given |= settings_of(address, values)
     if key := values.get("api_key"):
         given |= _with_key(address, key, named("headers", values.get("headers")))
     return open_model(address, **given)
 
 
 def _with_key(address: str, key: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that send a key, by the kind of a model."""
-    if address.startswith("openai:"):
+    """Return the settings by which a model's kind sends a key."""
+    if settings_of(address, {"api_key": key}):
         return {"api_key": key}
     return {"headers": {"Authorization": f"Bearer {key}", **headers}}
 
@@ -124,7 +113,7 @@ def _items(source: str | Path) -> list[Any]:
 
 
 def _text(source: str | Path) -> tuple[str, str]:
-    """The JSON text, and the place that it was found at, for error messages."""
+    """Return the JSON text, and where it was found, for error messages."""
     if _is_json(source):
         return str(source), "profiles"
     where = place_of("profiles", source)
@@ -163,7 +152,7 @@ def _matches(profile: Profile, filter: Filter) -> bool:
 
 
 def _has(value: Any, wanted: Sequence[Any]) -> bool:
-    """Has a profile's value one of those that are wanted? A number may be wanted as text."""
+    """Return whether a value has one of those that are wanted; a number may be wanted as text."""
     return any(_same(one, another) for one in _several(value) for another in wanted)
 
 
@@ -180,6 +169,6 @@ def _several(value: Any) -> Sequence[Any]:
 
 
 def _in_words(profile: Profile) -> str:
-    """A profile for people, without what may be secret."""
+    """Return a profile for people, without its secrets."""
     tags = f" ({', '.join(profile.tags)})" if profile.tags else ""
     return f"{profile.model}{tags}"

@@ -1,8 +1,8 @@
-"""Vectors that are kept, so that no text is encoded twice.
+"""Keeps vectors, so that no text is encoded twice.
 
-Those of passages, such as the descriptions of functions, are kept in memory and in the user's cache
-folder; those of queries, which seldom come again, in memory alone. The folder only saves time: a
-file that is damaged, or cannot be read or written, counts as empty. It can be deleted at any time.
+Vectors of passages, such as the descriptions of functions, are kept in memory and in the user's
+cache folder; those of queries, which seldom come again, only in memory. The folder only saves time:
+a file that is damaged, or cannot be read or written, counts as empty. It can be deleted.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from azent import settings
 from azent.errors import ModelError
 from azent.models.encoder import Encoder, Kind, Vector, VersionedEncoder, texts_of
 
-MOST_KEPT: Mapping[Kind, int] = {"passage": 2000, "query": 200}
-PREPARATION = "1"  # to be counted up where encoders are given texts in another form than before
-MOST_BYTES = 64_000_000  # of a file; azent never writes a larger one
+MAX_KEPT: Mapping[Kind, int] = {"passage": 2000, "query": 200}
+PREPARATION = "1"  # to be changed when encoders are given texts in another form than before
+MAX_BYTES = 64_000_000  # of a file; azent never writes a larger one
 UNIT_TOLERANCE = 1e-3
 
 
 class Kept:
     """An encoder whose vectors are kept, in memory and in a folder.
 
-    `folder` is "vectors" in the cache folder unless another is given. Only an encoder that tells
-    its version has a file there, so that new weights under an old name never meet old vectors.
+    `folder` is "vectors" in the cache folder unless another is given. Only an encoder with a
+    version has a file there, so that new weights under an old name never meet old vectors.
     """
 
     def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
@@ -55,7 +55,7 @@ class Kept:
         return f"Kept({self.encoder!r})"
 
     def encode(self, texts: Sequence[str], kind: Kind) -> list[Vector]:
-        """A vector for each text; the encoder is given the unknown ones. Raises EncoderFailed."""
+        """Return a vector for each text; only new texts are encoded. Raises EncoderFailed."""
         texts_by_key = [(key_of(each, kind), each) for each in texts_of(texts, kind)]
         known = self._known([key for key, _ in texts_by_key], kind)
         unknown = {key: each for key, each in texts_by_key if key not in known}
@@ -67,7 +67,7 @@ class Kept:
         return [known[key] for key, _ in texts_by_key]
 
     def _known(self, keys: Sequence[str], kind: Kind) -> dict[str, Vector]:
-        """The vectors that are kept for these keys, which count as used last from now on."""
+        """Return the vectors that are kept under some keys, and mark them as used last."""
         with self._lock:
             if kind == "passage" and not self._file_was_read:
                 self._read_file()
@@ -81,7 +81,7 @@ class Kept:
         with self._lock:
             kept = self._vectors[kind]
             kept.update(fresh)
-            while len(kept) > MOST_KEPT[kind]:
+            while len(kept) > MAX_KEPT[kind]:
                 kept.popitem(last=False)
             if kind == "passage" and self._file is not None:
                 write_vectors(self._file, {**read_vectors(self._file), **kept})
@@ -94,17 +94,17 @@ class Kept:
 
 
 def kept(encoder: Encoder) -> Encoder:
-    """The encoder, its vectors kept from now on."""
+    """Return the encoder with its vectors kept from now on."""
     return encoder if isinstance(encoder, Kept) else Kept(encoder)
 
 
 def key_of(text: str, kind: Kind) -> str:
-    """What a text's vector is kept under."""
+    """Return the key of a text's vector."""
     return hashlib.sha256(f"{kind}\0{text}".encode()).hexdigest()[:32]
 
 
 def file_of(encoder: Encoder, folder: Path) -> Path | None:
-    """The file for an encoder's vectors, None for one that does not tell its version."""
+    """Return the file for an encoder's vectors, None for one without a version."""
     if not isinstance(encoder, VersionedEncoder):
         return None
     with suppress(ModelError):
@@ -119,9 +119,9 @@ def file_of(encoder: Encoder, folder: Path) -> Path | None:
 
 
 def read_vectors(file: Path) -> dict[str, Vector]:
-    """The vectors in a file by their keys; those of them that are whole, where it is damaged."""
+    """Return the vectors in a file by their keys; of a damaged file, those that are whole."""
     try:
-        if file.stat().st_size > MOST_BYTES:
+        if file.stat().st_size > MAX_BYTES:
             return {}
         return dict(_whole_ones(json.loads(file.read_bytes())))
     except (OSError, ValueError, RecursionError):
@@ -129,10 +129,10 @@ def read_vectors(file: Path) -> dict[str, Vector]:
 
 
 def write_vectors(file: Path, vectors: Mapping[str, Vector]) -> None:
-    """Put the newest of some vectors into a file, all or none of them; or let it be."""
-    newest = list(vectors.items())[-MOST_KEPT["passage"] :]
+    """Write the newest of some vectors to a file, where it can be written and is not too large."""
+    newest = list(vectors.items())[-MAX_KEPT["passage"] :]
     content = json.dumps({key: _packed(vector) for key, vector in newest}).encode()
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         return
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def write_vectors(file: Path, vectors: Mapping[str, Vector]) -> None:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    """Write a file beside the old one, and then put it in its place."""
+    """Write a new file beside the old one, and then put it in its place."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.stem, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as part:
@@ -152,7 +152,7 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def _whole_ones(content: Any) -> Iterator[tuple[str, Vector]]:
-    """The vectors in a file's content that are of unit length, and as long as the last of them."""
+    """Return the vectors of unit length in a file's content that are as long as the last one."""
     packed = content if isinstance(content, dict) else {}
     whole = {key: vector for key, text in packed.items() if (vector := _unpacked(text))}
     size = len(next(reversed(whole.values()))) if whole else 0
@@ -164,7 +164,7 @@ def _packed(vector: Vector) -> str:
 
 
 def _unpacked(text: Any) -> Vector | None:
-    """The vector in a text, None for a text that holds none."""
+    """Return the vector in a text, None for any other value."""
     try:
         numbers = array("f", base64.b64decode(text, validate=True))
     except (TypeError, ValueError):

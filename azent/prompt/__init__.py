@@ -1,24 +1,31 @@
 """Prompts as files that people edit: texts with blanks, and folders of them.
 
-load, suited, read     prompt sets: which one to take, what is in it
-folders                which ones there are
-folder_here, words_on  those in the current folder, of which the user is told
-left_out               the broken ones among them, which nobody named
+load, suited, read     choose a prompt set, and read it
+folders                all sets that can be named
+folder_here, words_on  sets in the current folder, which the user is told of
+left_out               errors of broken sets that nobody named
 files_of               a set as the files that it is read from
-fill, blanks_of        a text with its blanks filled; the blanks that it has
-Template               the same as a function, whose parameters are the blanks
-examples               examples of requests and calls, made from the functions themselves
+fill, blanks_of        a text with its blanks filled; the names of its blanks
+Template               a text as a function, whose parameters are the blanks
+examples               examples of requests and calls, made of the functions themselves
 """
 
 from __future__ import annotations
 
 from azent.prompt.examples import Example, examples
-from azent.prompt.here import folder_here, words_on
-from azent.prompt.sets import DEFAULT, folders, left_out, load, read, suited
+from azent.prompt.files import checked_name, files_of, read_settings
+from azent.prompt.sets import (
+    DEFAULT,
+    folder_here,
+    folders,
+    left_out,
+    load,
+    read,
+    suited,
+    words_on,
+)
 from azent.prompt.text import NO_FILE, Template, Text, blanks_of, fill, read_text, template_from
-from azent.prompt.toml import read_settings
 from azent.prompt.value import GateExample, PromptSet, SelectionRules
-from azent.prompt.written import checked_name, files_of
 
 __all__ = [
     "DEFAULT",

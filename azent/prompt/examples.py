@@ -1,10 +1,10 @@
-"""Examples of requests and calls, made from the functions that are offered. Pure.
+"""Makes examples of requests and calls from the functions that are offered. Pure.
 
-A small model does what it is shown, so it is shown its own functions: a request that takes one
-call, one that takes two, one that takes none, one that comes near and takes none all the same. The
-values are plausible, not real: what the schema names (examples, defaults, enumerations), else what
-the parameter's name suggests. A function whose values cannot be made with certainty (a pattern, a
-schema without a type) is passed over. The same functions always give the same examples.
+A small model does what it is shown, so it is shown its own functions: a request that needs one
+call, one that needs two, one that needs none, and a near miss, which is about a function and needs
+no call either. The values are plausible, not real: those that the schema names (examples, defaults,
+enumerations), else what the parameter's name suggests. A function whose values may be wrong (a
+pattern, a schema without a type) is left out. The same functions always give the same examples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Schema: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request, and the calls that it takes: none, where no function fits."""
+    """A request, and the calls that it needs: none, where no function is meant."""
 
     question: str
     calls: tuple[Call, ...] = ()
@@ -33,7 +33,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """How the requests of examples are put in a language."""
+    """How the requests of examples are worded in a language."""
 
     inputs: str
     join: str
@@ -95,17 +95,17 @@ _UNSURE = ("pattern", "allOf", "not", "if", "$ref", "multipleOf", "dependentRequ
 
 
 class _Unsure(Exception):
-    """No value can be made that is surely right; caught within this module."""
+    """No value can be made that is certainly valid; caught within this module."""
 
 
 def examples(specs: Specs, kinds: Iterable[Kind], language: str = "en") -> tuple[Example, ...]:
-    """One example of each kind, in order, of functions in turn; those left out that cannot be made.
+    """Return an example of each kind, in order, of one function after another.
 
-    A language without wording of its own gets the English one.
+    Kinds that cannot be made are left out. A language without wording of its own gets English.
     """
     wording = _WORDINGS.get(language, _WORDINGS["en"])
     usable = [spec for spec in specs.values() if _inputs(spec, 0) is not None]
-    numbers: Counter[str] = Counter()  # how many of a kind there are by now
+    numbers: Counter[str] = Counter()  # of examples made of each kind
     made: dict[str, Example] = {}  # by question, so that none is shown twice
     for kind in kinds:
         example = _example(kind, numbers[kind], usable, specs, wording)
@@ -129,7 +129,7 @@ def _example(
 
 
 def _near(specs: Sequence[Spec], number: int, wording: _Wording) -> Example | None:
-    """A request about what a function is about, that no function is for."""
+    """Return a request about the subject of a function, which no function answers."""
     if not specs:
         return None
     word = _words(specs[number % len(specs)]["name"])[-1]
@@ -142,7 +142,7 @@ def _one(spec: Spec, which: int, wording: _Wording) -> Example:
 
 
 def _two(usable: Sequence[Spec], number: int, wording: _Wording) -> Example:
-    """Two calls, of two functions where there are two, else of one with other values."""
+    """Return two calls, of two functions where there are two, else of one with other values."""
     first = _one(usable[number % len(usable)], 0, wording)
     second = _one(usable[(number + 1) % len(usable)], 1, wording)
     then = second.question[:1].lower() + second.question[1:]
@@ -151,9 +151,9 @@ def _two(usable: Sequence[Spec], number: int, wording: _Wording) -> Example:
 
 
 def _request(spec: Spec, inputs: Mapping[str, Any], wording: _Wording) -> str:
-    """A request in words: what the function is for, and the values."""
+    """Return a request in words: what the function does, and the values."""
     task = _task(spec)
-    shown = wording.join.join(f"{' '.join(_words(n))} {_said(v)}" for n, v in inputs.items())
+    shown = wording.join.join(f"{' '.join(_words(n))} {_value_text(v)}" for n, v in inputs.items())
     return wording.inputs.format(task=task, values=shown) if shown else task
 
 
@@ -163,12 +163,12 @@ def _task(spec: Spec) -> str:
     return sentence if 0 < len(sentence) <= 120 else " ".join(_words(spec["name"])).capitalize()
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _words(name: str) -> list[str]:
-    """The words of a name, however it joins them: getUser_name is get, user, name."""
+    """Return the words of a name, however it joins them: getUser_name is get, user, name."""
     spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
     return spaced.replace("_", " ").replace("-", " ").replace(".", " ").split() or [name]
 
@@ -177,7 +177,7 @@ def _words(name: str) -> list[str]:
 
 
 def _inputs(spec: Spec, which: int) -> dict[str, Any] | None:
-    """Values for what a function needs, or for its first parameter; None where none are sure."""
+    """Return values for the required parameters, else the first; None where some may be wrong."""
     try:
         return _object(inlined(spec.get("parameters") or {}), which)
     except _Unsure:
@@ -194,18 +194,18 @@ def _object(schema: Schema, which: int) -> dict[str, Any]:
 
 
 def _value(name: str, schema: Any, which: int) -> Any:
-    """A value that the schema allows. `which`, 0 or 1, chooses between two."""
+    """Return a value that the schema allows. `which`, 0 or 1, chooses between two."""
     if not isinstance(schema, Mapping) or any(key in schema for key in _UNSURE):
         raise _Unsure
     if given := _given(schema):
         return given[which % len(given)]
     if branches := schema.get("anyOf") or schema.get("oneOf"):
-        return _value(name, _first_real(branches), which)
+        return _value(name, _first_not_null(branches), which)
     return _of_kind(name, schema, which)
 
 
 def _given(schema: Schema) -> list[Any]:
-    """The values that the schema itself names."""
+    """Return the values that the schema itself names."""
     if "const" in schema:
         return [schema["const"]]
     named = schema.get("enum") or schema.get("examples")
@@ -214,10 +214,10 @@ def _given(schema: Schema) -> list[Any]:
     return [schema["default"]] if schema.get("default") not in (None, "", [], {}) else []
 
 
-def _first_real(branches: Sequence[Any]) -> Any:
-    """The first alternative that is not null."""
-    real = (b for b in branches if isinstance(b, Mapping) and b.get("type") != "null")
-    return next(real, None)
+def _first_not_null(branches: Sequence[Any]) -> Any:
+    """Return the first alternative that is not null."""
+    others = (b for b in branches if isinstance(b, Mapping) and b.get("type") != "null")
+    return next(others, None)
 
 
 def _of_kind(name: str, schema: Schema, which: int) -> Any:
@@ -240,7 +240,7 @@ def _of_kind(name: str, schema: Schema, which: int) -> Any:
 
 
 def _number(schema: Schema, wanted: float, *, whole: bool) -> float:
-    """The wanted number, brought within the bounds of the schema."""
+    """Return the wanted number, moved into the bounds of the schema."""
     step = 1 if whole else 0.5
     least = max(schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf) + step)
     most = min(schema.get("maximum", math.inf), schema.get("exclusiveMaximum", math.inf) - step)
@@ -252,17 +252,19 @@ def _number(schema: Schema, wanted: float, *, whole: bool) -> float:
 
 def _string(name: str, schema: Schema, which: int) -> str:
     if "format" in schema:
-        return _fitting(_FORMATS.get(schema["format"], ()), schema, which)
+        return _of_length(_FORMATS.get(schema["format"], ()), schema, which)
     known = [_WORDS[word] for word in reversed(_words(name)) if word in _WORDS]
     made = " ".join(_words(name))
-    return _fitting(known[0] if known else (f"some {made}", f"other {made}"), schema, which)
+    return _of_length(known[0] if known else (f"some {made}", f"other {made}"), schema, which)
 
 
-def _fitting(texts: Sequence[str], schema: Schema, which: int) -> str:
-    fit = [t for t in texts if schema.get("minLength", 0) <= len(t) <= schema.get("maxLength", 99)]
-    if not fit:
+def _of_length(texts: Sequence[str], schema: Schema, which: int) -> str:
+    allowed = [
+        t for t in texts if schema.get("minLength", 0) <= len(t) <= schema.get("maxLength", 99)
+    ]
+    if not allowed:
         raise _Unsure
-    return fit[which % len(fit)]
+    return allowed[which % len(allowed)]
 
 
 def _array(name: str, schema: Schema, which: int) -> list[Any]:

@@ -12,7 +12,7 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
     results      how results are given back
     correction   what is said of a reply that could not be used
     answer       what to do now: answer in words
-    answering    what the model is told first when it is to answer (else the same as ever)
+    answering    what the model is told first when it is to answer without calls (else the same)
     example      how one example is shown, in the blank $examples
     earlier      what is said in place of turns that no longer fit into the context
     summary      how the model is asked to sum up a conversation
@@ -23,19 +23,23 @@ those that are offered are compared (`azent.selection`); without it, that of the
 
 The last three may be left out: then those of azent's own default set are taken.
 
-Sets are searched in a folder given by path, `./prompts`, the user's folder, azent's own. A broken
-one that was named is an error that names file and line, before anything is asked. Where none was
-named, it is left out, and `left_out` tells why: one unfinished set must not stop every question.
+Sets are searched in `./prompts`, in the user's folder, and in azent's own; a path names a set
+anywhere. A broken set that was named is an error with its file and line, before anything is asked.
+Where no set was named, broken ones are left out, and `left_out` says why: one unfinished set must
+not stop every question.
 
-Where none was named, the model decides: by its name, which the patterns in a set's `models` may
-fit, else by its size, where a server or a file tells it, and a set's `sizes` hold it.
+Where no set was named, the model's name decides, which a pattern in a set's `models` may match;
+else its size, where it is known and within a set's `sizes`.
+
+A set in the current folder may have been put there by anyone, so its use is logged.
 """
 
 from __future__ import annotations
 
+import filecmp
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -43,9 +47,8 @@ from typing import Any
 
 from azent import settings
 from azent.errors import PromptError
-from azent.prompt.here import log_where_found
+from azent.prompt.files import line_of, read_settings
 from azent.prompt.text import Text, blanks_of, fill, read_text
-from azent.prompt.toml import line_of, read_settings
 from azent.prompt.value import NO_RULES, PromptSet
 from azent.wording import reason_of
 
@@ -83,23 +86,26 @@ BANK_FILE = "bank.txt"
 LEAST_IN_BANK = 20
 BANK_HINT = f"A bank has {LEAST_IN_BANK} lines or more, each `name: description`."
 
+HERE = {Path(), Path("prompts")}  # where a set is found that was named by its name alone
+
 _logger = logging.getLogger("azent")
+_logger.addHandler(logging.NullHandler())  # users who want to see warnings have their own handlers
 
 
 def load(
     wanted: str | Path | PromptSet | None = None, model: str = "", billions: float | None = None
 ) -> PromptSet:
-    """The set of a name or in a folder; without one, the set that suits the model, else `default`.
+    """Load the set of a name or in a folder; without one, the set that suits the model.
 
     `model` is the model's name, `billions` its parameters, None where they are not known. Without a
     name of a set, broken sets are left out, and that is logged; so is a set that was found in the
-    current folder. A set that is loaded already is given back. Raises PromptError that names the
+    current folder. A set that is loaded already is returned as it is. Raises PromptError with the
     file, and the line where there is one.
     """
     if isinstance(wanted, PromptSet):
         return wanted
     found = suited(model, billions) if wanted is None else _named(wanted)
-    log_where_found(found)
+    _log_where_found(found)
     return found
 
 
@@ -115,11 +121,11 @@ def _named(wanted: str | Path) -> PromptSet:
 
 
 def suited(model: str, billions: float | None = None, without: str = "") -> PromptSet:
-    """The first set with a pattern that fits the model's name, else with sizes that hold its own.
+    """Return the first set with a pattern that matches the model's name, else with its size.
 
-    The nearest place comes first, and sets of one place by name. Where none suits it is `default`.
-    The set named `without` is passed over, and broken ones too, with a warning. PromptError where
-    azent's own default set is broken.
+    The current folder comes first, then the user's, then azent's own; sets of one folder come by
+    name. Where none suits, the set is `default`. The set named `without` is left out, and broken
+    ones too, with a warning. Raises PromptError where azent's own default set is broken.
     """
     found, broken = _suited(model, billions, without)
     for error in broken:
@@ -128,12 +134,12 @@ def suited(model: str, billions: float | None = None, without: str = "") -> Prom
 
 
 def left_out(model: str = "", billions: float | None = None) -> tuple[PromptError, ...]:
-    """What is wrong with the sets that are left out, where none is named for a model."""
+    """Return the errors of the broken sets that are left out where no set is named."""
     return _suited(model, billions)[1]
 
 
 def folders() -> dict[str, Path]:
-    """Every set that can be named, and its folder; what is searched first wins."""
+    """Return the folder of each set by its name; a folder that is searched first wins."""
     found: dict[str, Path] = {}
     for place in reversed(settings.prompt_folders()):
         if place.is_dir():
@@ -142,13 +148,13 @@ def folders() -> dict[str, Path]:
 
 
 def read(folder: Path) -> PromptSet:
-    """The set in a folder, checked; read anew when one of its files was changed. PromptError."""
+    """Read and check the set in a folder, anew when a file has changed. Raises PromptError."""
     stamps = (_stamps(folder), _stamps(settings.own_prompts() / DEFAULT))
     return _read(folder, Path.cwd(), stamps)
 
 
 def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """When and how large the files of a folder are: equal stamps, equal texts."""
+    """Return the time and size of each file in a folder, which change when a text does."""
     try:
         with os.scandir(folder) as files:
             stated = [(file.name, file.stat()) for file in files]
@@ -159,7 +165,7 @@ def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=64)
 def _read(folder: Path, here: Path, stamps: object) -> PromptSet:
-    """Reads a set; `here` and `stamps` only say when what was read before will do."""
+    """Read a set; it is read again when `here` or `stamps` differ."""
     given = read_settings(folder / "set.toml")
     known = {name: _file(folder, name) for name in BLANKS}
     there = {name: file for name, file in known.items() if name not in OPTIONAL or file.exists()}
@@ -175,7 +181,7 @@ def _read(folder: Path, here: Path, stamps: object) -> PromptSet:
 
 
 def _bank(folder: Path) -> tuple[str, ...]:
-    """The functions in a set's bank, or in that of azent's own default set: a line each."""
+    """Return the lines of a set's bank of functions, or of that of azent's own default set."""
     own = folder / BANK_FILE
     file = own if own.exists() else settings.own_prompts() / DEFAULT / BANK_FILE
     lines = [line.strip() for line in read_text(file).body.splitlines()]
@@ -186,14 +192,14 @@ def _bank(folder: Path) -> tuple[str, ...]:
 
 
 def _file(folder: Path, name: str) -> Path:
-    """Where a text of a set is."""
+    """Return the file of a text: the set's own, or one that azent's default set lends it."""
     file = folder / f"{name}.txt"
     lent = name in LENT and not file.exists()
     return settings.own_prompts() / DEFAULT / file.name if lent else file
 
 
 def _check_needed(texts: Mapping[str, Text], folder: Path) -> None:
-    """What a text is for, it has to say."""
+    """Raise PromptError where a text lacks a blank that it needs."""
     for name, text in texts.items():
         for blank in sorted(NEEDED.get(name, set()) - set(blanks_of(text))):
             raise PromptError(f"{folder / name}.txt: the blank ${blank} is missing")
@@ -203,7 +209,7 @@ def _check_needed(texts: Mapping[str, Text], folder: Path) -> None:
 
 
 def _check_examples(given: Mapping[str, Any], texts: Mapping[str, Text], folder: Path) -> None:
-    """Examples that are made, or shown, have to have a place to be shown in."""
+    """Raise PromptError where a set has examples, and no text to show them in."""
     shown = any("examples" in blanks_of(text) for text in texts.values())
     if given.get("examples") and not shown:
         line = line_of("examples", read_text(folder / "set.toml").body)
@@ -214,11 +220,11 @@ def _check_examples(given: Mapping[str, Any], texts: Mapping[str, Text], folder:
 
 
 def _check_decide(given: Mapping[str, Any], texts: Mapping[str, Text], folder: Path) -> None:
-    """What is asked in a request of its own needs a text, and a turn that has such requests."""
+    """Raise PromptError where `decide` names a request without a text, or the turn has none."""
     line = line_of("decide", read_text(folder / "set.toml").body)
     if given.get("decide") and given.get("turn") == "single":
-        said = 'nothing can be asked before the calls where turn is "single"'
-        raise PromptError(f"{folder / 'set.toml'}:{line}: {said}")
+        message = 'nothing can be asked before the calls where turn is "single"'
+        raise PromptError(f"{folder / 'set.toml'}:{line}: {message}")
     for name in given.get("decide", ()):
         if name not in texts:
             raise PromptError(f"{folder / name}.txt is missing", "It says what is asked.")
@@ -234,63 +240,50 @@ def _folder(wanted: str | Path) -> Path | None:
 def _suited(
     model: str, billions: float | None, without: str = ""
 ) -> tuple[PromptSet, tuple[PromptError, ...]]:
-    """The set that suits a model, and what is wrong with those that were to be tried before it."""
+    """Return the set that suits a model, and the errors of the sets that were tried before it.
+
+    A set hides sets of its name in folders that are searched later, unless it is broken.
+    """
     broken: dict[Path, PromptError] = {}
-    for folder in _to_be_tried(model, billions, without, broken):
-        try:
-            return read(folder), _different(broken)
-        except PromptError as error:
-            broken[folder] = error
-    raise list(broken.values())[-1]  # even azent's own: it was tampered with
+    every = [folder for folder in _all_folders() if folder.name != without]
+    for suits in _rules(model, billions):
+        hidden: set[str] = set()
+        for folder in every:
+            if folder in broken or folder.name in hidden:
+                continue
+            try:
+                if suits(folder):
+                    return read(folder), _distinct(broken)
+                hidden.add(folder.name)
+            except PromptError as error:
+                broken[folder] = error
+    raise list(broken.values())[-1]  # azent's own set is broken too: it was tampered with
 
 
-def _different(broken: Mapping[Path, PromptError]) -> tuple[PromptError, ...]:
-    """The errors without repetitions: a text that several sets share is broken in all of them."""
+def _all_folders() -> list[Path]:
+    """Return the folders of all sets, in the order in which they are searched."""
+    places = (place for place in settings.prompt_folders() if place.is_dir())
+    return [file.parent for place in places for file in sorted(place.glob("*/set.toml"))]
+
+
+def _rules(model: str, billions: float | None) -> Iterator[Callable[[Path], bool]]:
+    """Yield tests of a set's folder: for the model's name, for its size, for the default set."""
+    yield lambda folder: _matches_name(_settings_in(folder), model)
+    if billions is not None:
+        yield lambda folder: _includes_size(_settings_in(folder), billions)
+    yield lambda folder: folder.name == DEFAULT
+
+
+def _distinct(broken: Mapping[Path, PromptError]) -> tuple[PromptError, ...]:
+    """Return the errors once each: a text that several sets share is broken in all of them."""
     return tuple({str(error): error for error in broken.values()}.values())
 
 
-def _to_be_tried(
-    model: str, billions: float | None, without: str, broken: dict[Path, PromptError]
-) -> Iterator[Path]:
-    """Sets that fit the model's name, then sets that hold its size, then the default set."""
-    places = [place for place in settings.prompt_folders() if place.is_dir()]
-    files = (file for place in places for file in sorted(place.glob("*/set.toml")))
-    every = [file.parent for file in files if file.parent.name != without]
-    yield from _fitting(every, lambda given: _fits_name(given, model), broken)
-    if billions is not None:
-        yield from _fitting(every, lambda given: _holds_size(given, billions), broken)
-    yield from (folder for folder in every if folder.name == DEFAULT)
-
-
-def _fitting(
-    every: Iterable[Path],
-    fits: Callable[[Mapping[str, Any]], bool],
-    broken: dict[Path, PromptError],
-) -> Iterator[Path]:
-    """The sets whose settings fit, the nearest place first.
-
-    A set takes the place of farther ones of its name, unless it is found to be `broken`.
-    """
-    taken: set[str] = set()
-    for folder in every:
-        if folder in broken or folder.name in taken:
-            continue
-        try:
-            is_fit = fits(_settings_in(folder))
-        except PromptError as error:
-            broken[folder] = error
-            continue
-        if is_fit:
-            yield folder  # who takes the next one as well has found this one to be broken
-        else:
-            taken.add(folder.name)
-
-
-def _fits_name(given: Mapping[str, Any], model: str) -> bool:
+def _matches_name(given: Mapping[str, Any], model: str) -> bool:
     return any(fnmatchcase(model.lower(), each.lower()) for each in given.get("models", ()))
 
 
-def _holds_size(given: Mapping[str, Any], billions: float) -> bool:
+def _includes_size(given: Mapping[str, Any], billions: float) -> bool:
     sizes = given.get("sizes", ())
     return bool(sizes) and bool(sizes[0] <= billions < sizes[1])
 
@@ -302,5 +295,48 @@ def _settings_in(folder: Path) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=256)
 def _settings(file: Path, changed: int) -> Mapping[str, Any]:
-    """The settings of a set; `changed` says when what was read before will do."""
+    """Read the settings of a set; they are read again when `changed` differs."""
     return read_settings(file)
+
+
+# ---- sets in the current folder ------------------------------------------------------------------
+
+
+def folder_here(prompt_set: PromptSet) -> Path | None:
+    """Return the folder of a set that is in the current folder or in ./prompts, else None.
+
+    The result is None for an exact copy of one of azent's own sets, as in a checkout of azent.
+    """
+    folder = prompt_set.folder
+    if folder is None or folder.parent not in HERE or _is_own(folder):
+        return None
+    return folder
+
+
+def words_on(prompt_set: PromptSet) -> tuple[str, ...]:
+    """Return the lines that tell the user where a set was found."""
+    folder = folder_here(prompt_set)
+    return (f"using the prompt set in {folder}",) if folder else ()
+
+
+def _log_where_found(prompt_set: PromptSet) -> None:
+    """Log a set that was found in the current folder, once for each folder."""
+    for words in words_on(prompt_set):
+        _log_once(Path.cwd(), words)
+
+
+@lru_cache(maxsize=256)
+def _log_once(here: Path, words: str) -> None:
+    _logger.warning(words)
+
+
+def _is_own(folder: Path) -> bool:
+    own = settings.own_prompts() / folder.name
+    names = _names(folder)
+    return names == _names(own) and all(
+        filecmp.cmp(folder / name, own / name, shallow=False) for name in names
+    )
+
+
+def _names(folder: Path) -> set[str]:
+    return {file.name for file in folder.glob("*.*") if file.is_file()}

@@ -1,9 +1,10 @@
 """Texts with blanks.
 
-`$name` is a blank. Filling is one pass: what is put into a blank is never looked at again, so user
-text, docstrings and results cannot expand. A line whose only blank fills to nothing is left out.
-`$` before anything but a letter is text, and `$$name` is the text `$name`. A blank that there is
-not is an error that names file and line.
+`$name` is a blank. Filling is one pass: a value is never searched for blanks, so user text,
+docstrings and results cannot expand. A line with one blank and nothing else is left out where the
+value is empty. `$` before anything but a letter is text, and `$$name` is the text `$name`. An
+unknown blank is an error with the file and line. (`string.Template` would also read `${name}` and
+`$$`, and has no lines: to teach it these rules takes more code than it saves.)
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Text:
 
 
 def read_text(file: Path) -> Text:
-    """The text in a file. Raises PromptError where it is missing or cannot be read."""
+    """Return the text in a file. Raises PromptError where it is missing or cannot be read."""
     try:
         body = files.read_text(file)
     except FileNotFoundError as error:
@@ -50,25 +51,25 @@ def read_text(file: Path) -> Text:
 
 
 def blanks_of(text: Text) -> tuple[str, ...]:
-    """The names of a text's blanks, each once, in the order in which they first come."""
+    """Return the names of a text's blanks, each once, in their order."""
     names = (name for doubled, name in BLANK.findall(text.body) if not doubled)
     return tuple(dict.fromkeys(names))
 
 
 def fill(text: Text, blanks: Mapping[str, str]) -> str:
-    """The text with its blanks filled. Raises PromptError for a blank that `blanks` lacks."""
+    """Return the text with its blanks filled. Raises PromptError for a blank without a value."""
     lines = enumerate(text.body.split("\n"), start=1)
     filled = (_filled(line, blanks, f"{text.source}:{number}") for number, line in lines)
     return "\n".join(line for line in filled if line is not None).strip("\n")
 
 
 def _filled(line: str, blanks: Mapping[str, str], place: str) -> str | None:
-    """A line with its blanks filled; None where its only blank has nothing to say."""
-    alone = ONLY_BLANK.fullmatch(line)
-    if alone and blanks.get(alone[1]) == "":
+    """Return a line with its blanks filled; None for a line of one blank that is empty."""
+    only = ONLY_BLANK.fullmatch(line)
+    if only and blanks.get(only[1]) == "":
         return None
 
-    def value(match: re.Match[str]) -> str:
+    def value_of(match: re.Match[str]) -> str:
         doubled, name = match.groups()
         if doubled:
             return f"${name}"
@@ -76,7 +77,7 @@ def _filled(line: str, blanks: Mapping[str, str], place: str) -> str | None:
             raise PromptError(f"{place}: there is no blank ${name}", _known(blanks))
         return blanks[name]
 
-    return BLANK.sub(value, line)
+    return BLANK.sub(value_of, line)
 
 
 def _known(blanks: Iterable[str]) -> str:
@@ -88,7 +89,7 @@ def _known(blanks: Iterable[str]) -> str:
 
 
 class Template:
-    """A text with blanks as a function: it is called with the values and returns the filled text.
+    """A text with blanks as a function: called with the values, it returns the filled text.
 
     Raises PromptError for a blank whose name cannot be a parameter's.
     """
@@ -105,10 +106,12 @@ class Template:
         )
 
     def __call__(self, *values: Any, **named: Any) -> str:
-        """Fill the blanks by name, by the keys of an object, and the rest in their order."""
+        """Fill blanks with named values and mappings, and the rest with values in their order."""
         filled = {name: value for name, value in named.items() if name in self.blanks}
         for value in values:
-            filled |= value if isinstance(value, Mapping) else {self._free(filled, value): value}
+            filled |= (
+                value if isinstance(value, Mapping) else {self._next_free(filled, value): value}
+            )
         if missing := [name for name in self.blanks if name not in filled]:
             hint = f"Give it by name: chain.run(..., {missing[0]}=...)."
             raise PromptError(f"{self.text.source}: nothing fills ${missing[0]}", hint)
@@ -116,18 +119,18 @@ class Template:
 
     @property
     def identifier(self) -> str:
-        """The name of the file, as far as it can name a Python function."""
+        """Return the name of the file, as far as it can name a Python function."""
         stem = "" if self.text.source == NO_FILE else self.__name__
         name = re.sub(r"\W+", "_", stem).strip("_")
         return name if name.isidentifier() else "ask_prompt"
 
     @property
     def first_line(self) -> str:
-        """The first line with words in it, shortened."""
+        """Return the first line with words in it, shortened."""
         lines = filter(None, map(str.strip, self.text.body.splitlines()))
         return textwrap.shorten(next(lines, ""), LONGEST_LINE, placeholder=" ...")
 
-    def _free(self, filled: Mapping[str, Any], value: Any) -> str:
+    def _next_free(self, filled: Mapping[str, Any], value: Any) -> str:
         if free := [name for name in self.blanks if name not in filled]:
             return free[0]
         hint = "A text is a prompt; a model is an open one: azent.open_model(...)."

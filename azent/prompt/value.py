@@ -20,16 +20,16 @@ NO_SETTINGS = {"name", "texts", "folder", "bank"}  # the fields of a set that no
 class SelectionRules:
     """What is decided before the model is asked for calls; the table `[selection]`.
 
-    `shown`: so many functions are shown at most, those nearest to the question in meaning; 0 for
-    all. `within`: a first decision is shown those alone whose score is at most so much below the
-    best one; 0 for all. `relevance`: meaning decides whether any function is called. No call is
-    made where the best score of a function is below `none_below`, and one at least where it is
-    `call_above` or more (`azent.selection` has the scale: 0 is as near as the nearest of a bank of
-    other functions are). Between the two the set's gate is asked, or the model decides. All three
-    need an encoder; without one, all functions are shown and the model decides.
+    `shown`: at most so many functions are shown, those nearest to the question in meaning; 0 for
+    all. `within`: at the first decision only those are shown whose score is at most so much below
+    the best score; 0 for all. `relevance`: meaning decides whether a function is called. No call is
+    made where the best score is below `none_below`, and at least one where it is `call_above` or
+    more (`azent.selection` has the scale: 0 is the score of the nearest function of a bank of
+    unrelated ones). In between the set's gate is asked, or the model decides. All three need an
+    encoder; without one, all functions are shown and the model decides.
 
-    `more`: where values of the question (numbers, names, quotations) stand in no call, the model is
-    asked for further calls. Small models write one call and stop.
+    `more`: where values of the question (numbers, names, quotations) are in no call, the model is
+    asked for further calls, because small models write one call and stop.
     """
 
     shown: int = 0
@@ -45,7 +45,7 @@ NO_RULES = SelectionRules()
 
 @dataclass(frozen=True, slots=True)
 class GateExample:
-    """What a model is shown before the gate is asked: functions, a request, and "yes" or "no"."""
+    """An example for the gate: functions, a request, and the answer "yes" or "no"."""
 
     functions: str
     question: str

@@ -84,6 +84,10 @@ class AnswerReader:
         self._is_open = _HEAD_MARKS.startswith("".join(self._text.split()))
         return [] if self._is_open else self._reader.feed(self._text)
 
+    def begin_in_reasoning(self) -> None:
+        """Expect the reply to begin within its reasoning; to be called before its first text."""
+        self._reader.begin_in_reasoning()
+
     def native(self, call: Call) -> None:
         """Add a call that the server itself read."""
         self._reader.native(call)

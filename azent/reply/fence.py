@@ -17,13 +17,13 @@ from azent.reply.dialects.tags import VALUES, value
 from azent.reply.found import Block, Mode, Terms, joined_blocks
 
 _OPENER = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.-]*)[ \t]*")
-_AGAIN = re.compile(rf"[ \t]*+\n\s*+{_OPENER.pattern}")
+_AGAIN = re.compile(rf"[ \t\r]*+\n\s*+(?:[-*•+][ \t]++)?{_OPENER.pattern}")
 _QUOTING = ("markdown", "md", "text", "txt", "diff")  # a fence inside of these is shown, not meant
 _LINE_END = re.compile(r"[^\n]*")
 _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|(?i:Action|Thought)\s*[:：]")
 _SHORT = 120  # what begins with less than that may still become a call
-_MAYBE_FENCE = re.compile(r"\s*+(?:[`~]{0,2}|(?:`{3,}|~{3,})[\w+#.-]*[ \t]*+)\Z")
+_MAYBE_FENCE = re.compile(r"\s*+(?:[-*•+][ \t]*+)?(?:[`~]{0,2}|(?:`{3,}|~{3,})[\w+#.-]*[ \t]*+)\Z")
 _MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80})?\s*\Z")
 
 

@@ -102,7 +102,10 @@ def _union(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     if not branches:
         return None
     about = {key: schema[key] for key in ("description", "default") if key in schema}
-    real = [_known({**about, **branch}) for branch in branches if not _is_null(branch)]
+    if any(branch is True for branch in branches):
+        return about
+    known = [branch for branch in branches if isinstance(branch, Mapping)]
+    real = [_known({**about, **branch}) for branch in known if not _is_null(branch)]
     unlike = [branch for at, branch in enumerate(real) if branch not in real[:at]]
     return unlike[0] if len(unlike) == 1 else {"anyOf": unlike} if unlike else {"type": "null"}
 

@@ -11,14 +11,17 @@ import re
 from dataclasses import replace
 
 from azent.messages import Problem
+from azent.reply import keys
 from azent.reply.alone import INVENTED, is_shown, line_lead, may_be_refused
 from azent.reply.found import Block, Terms
 from azent.reply.weigh import protocol
 
-OPENER = r"\{\s{0,8}[\"'“„]?(?i:tools?)[\"'”“]?\s{0,8}[:：]"
-_WHOLE = re.compile(r"\{\s{0,8}[\"'“„]?(?i:tools)\b")
-_MARKS = re.compile(r"(?:[*_(]{1,6}|<[A-Za-z]{1,20}>|print\()[ \t]?\Z")
-HELD_MARKS = r"(?:[*_(]{1,6}|<[A-Za-z]{1,20}>|print\()[ \t]?(?:\{[^\n]{0,20})?\Z"
+_FIRST_KEYS = "|".join(("tools?", *keys.THOUGHTS))
+OPENER = rf"\{{\s{{0,8}}[\"'“„]?(?i:{_FIRST_KEYS})[\"'”“]?\s{{0,8}}[:：]"
+_WHOLE = re.compile(r"[{,]\s*+[\"'“„]?(?i:tools)[\"'”“]?\s*+[:：]")
+_MARKS = re.compile(r"(?:[*_(\[]{1,6}|<[A-Za-z]{1,20}>|print\()[ \t]?\Z")
+HELD_OPENER = r"\{\s{0,8}[\"'“„]?[A-Za-z]{0,11}[\"'”“]?\s{0,8}"  # a part of what OPENER matches
+HELD_MARKS = rf"(?:[*_(\[]{{1,6}}|<[A-Za-z]{{1,20}}>|print\()[ \t]?(?:{HELD_OPENER})?\Z"
 _CLOSERS = re.compile(r"[ \t]*+(?:[*_)}\];,]++[ \t]*+)?(?:</[A-Za-z]{1,20}>)?\s*+(?:```\s*+)?")
 _ENOUGH = 40  # so many characters tell whether the reply goes on behind a call
 _END = re.compile(r"\Z|<[|｜]|</s>|<end_of_turn>|\{")
@@ -57,16 +60,11 @@ def beside_words(text: str, at: int, block: Block) -> Block:
 
     A single call without the protocol's list may be part of the sentence, so it stays text.
     """
-    if not _is_protocol(text, at):
+    if not _WHOLE.search(text, at, block.end):
         return Block(block.end, words=text[at : block.end])
     if not block.calls:
         return block
     return Block(block.end, problem=Problem("malformed", _BESIDE))
-
-
-def _is_protocol(text: str, at: int) -> bool:
-    """Does the protocol's own JSON, with its list of calls, begin at `at`?"""
-    return _WHOLE.match(text, at) is not None
 
 
 def marks_before(text: str, begin: int, at: int) -> int:
@@ -76,5 +74,6 @@ def marks_before(text: str, begin: int, at: int) -> int:
 
 
 def _is_inside(lead: str) -> bool:
-    """Is it part of a larger value on its line?"""
+    """Is it part of a larger value on its line, and not alone in brackets?"""
+    lead = lead.rstrip().removesuffix("[")
     return lead.count("{") > lead.count("}") or lead.count("[") > lead.count("]")

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from azent.literals import TooDeep, literal
 from azent.messages import Call, Reply
+from azent.reply.words import read_words
 
 Narrowing: TypeAlias = Literal["gate", "choose", "list"]
 WORDS = {"type": "string", "maxLength": 80}
@@ -45,8 +46,8 @@ def read_narrowing(text: str, move: Narrowing, names: Iterable[str]) -> Reply:
     A no at the gate picks no function; anything else there leaves it open.
     """
     if move == "gate":
-        return Reply(move=move, picked=() if NO.match(text) else None, raw=text)
-    said = _value(text)
+        return Reply(move=move, picked=() if NO.match(read_words(text).text) else None, raw=text)
+    said = _value(read_words(text).text)
     if not isinstance(said, Mapping):
         return Reply(move=move, raw=text)
     picked = _listed(said.get("asked")) if move == "list" else _chosen(said, tuple(names))
@@ -93,6 +94,9 @@ class NarrowingReader:
         """Take a piece of text; there are never calls in it."""
         self._texts.append(piece)
         return []
+
+    def begin_in_reasoning(self) -> None:
+        """Nothing: what is shown does not depend on it."""
 
     def native(self, call: Call) -> None:
         """Calls that the server read have no place here."""

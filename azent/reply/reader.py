@@ -55,6 +55,10 @@ class Reader:
         self._shown.take(self._scan.feed(piece))
         return self._held.feed(piece) if self._held else []
 
+    def begin_in_reasoning(self) -> None:
+        """Expect the reply to begin within its reasoning; to be called before its first text."""
+        self._shown.begin_in_reasoning()
+
     def native(self, call: Call) -> None:
         """Add a call that the server itself read."""
         self._native.append(call)
@@ -72,6 +76,7 @@ class Reader:
         reply = read(
             "".join(self._texts), self._specs, done_reason=done_reason, trusted=self._trusted
         )
+        reply = self._shown.whole(reply, done_reason)
         self._shown.end(reply)
         return _with_native(reply, self._native, self._specs, self._trusted)
 

@@ -21,8 +21,8 @@ from azent.reply.dialects.react import react
 from azent.reply.fence import fenced
 from azent.reply.found import Block, Mode, Terms
 from azent.reply.inline import beside_words, inline
-from azent.reply.spots import Spot, held_from, next_spot
-from azent.reply.weigh import protocol
+from azent.reply.spots import Spot, broken_mark, held_from, next_spot
+from azent.reply.weigh import protocol, truncated
 
 _SEQUEL = re.compile(r"[\s,;]*(?:(?:and|or)\s+)?(?=[{\[｛])")
 _MAYBE_SEQUEL = re.compile(r"[\s,;]*+(?:an?d?|or?)?\s*\Z")
@@ -134,7 +134,15 @@ class Scan:
                 yield from self._pass(block)
                 return
             at = spot.begin + 1
-        yield from self._prose(self._certain() if terms.more else len(self._text))
+        yield from self._prose(self._certain() if terms.more else self._whole_marks(terms))
+        if self._at < len(self._text) and not (terms.more or self._stopped):
+            self._at = len(self._text)
+            yield Block(self._at, problem=truncated())
+
+    def _whole_marks(self, terms: Terms) -> int:
+        """The end of the text, or what stands before a mark that the length limit cut in two."""
+        cut = terms.cut and not terms.words_only
+        return broken_mark(self._text, self._at) if cut else len(self._text)
 
     def _certain(self) -> int:
         """As far as the text is prose whatever comes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from azent.messages import Reply
+from azent.messages import Problem, Reply
 from azent.reply.found import Block
 from azent.reply.outlet import Outlet
 
@@ -18,9 +18,13 @@ class Shown:
     """
 
     def __init__(self, opened: bool = False) -> None:
-        self._opened = opened
+        self._opened = self._expected = opened
         self._words, self._thoughts = Outlet(), Outlet()
         self._given: list[str] = []
+
+    def begin_in_reasoning(self) -> None:
+        """Expect the reply to begin within its reasoning; to be called before its first text."""
+        self._opened = self._expected = True
 
     def take(self, blocks: Iterable[Block]) -> None:
         """Take blocks that are certain."""
@@ -41,6 +45,14 @@ class Shown:
     def thoughts(self) -> str:
         """The reasoning that was not handed out before."""
         return self._thoughts.take()
+
+    def whole(self, reply: Reply, done_reason: str) -> Reply:
+        """The whole reply; one that was cut within the reasoning it began in has nothing else."""
+        if not self._expected or done_reason != "length" or reply.thinking:
+            return reply
+        message = "The reply was cut off within its reasoning. Think and answer in fewer words."
+        problem = Problem("truncated", message)
+        return Reply(thinking=reply.raw.strip(), problem=problem, raw=reply.raw)
 
     def end(self, reply: Reply) -> None:
         """The whole reply: what is still missing of it can be shown."""

@@ -40,13 +40,18 @@ REACH = 240  # no spot needs more text than this to be recognised as one
 _BEGUN = re.compile(
     rf"(?={_FIRST})(?:{beginnings(HEADS)}|(?:{'|'.join(map(re.escape, HEADS))})\S{{0,24}}\Z)"
 )
+_BROKEN = re.compile(
+    rf"(?=.{{5}})(?={_FIRST}){beginnings(HEADS)}"
+    r"|<[|｜][\w▁]{1,40}\Z|<(?:tool|function|seed:|minimax:)[\w.=:-]{0,40}\Z",
+    re.DOTALL,
+)
 _HELD = re.compile(
     rf"{_BEGIN}(?:[*_#\s]{{0,8}}(?:[A-Za-z]{{0,7}}|(?i:Final) \w{{0,6}})(?: ?\d{{1,2}})?"
-    r"[*_]{0,2}\s*|(?:await )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?|"
+    r"[*_]{0,2}\s*|(?:await |#{1,4} |call: )?[^\s]{0,88}|to=\S{0,100}(?:\s+<?)?|"
     r"(?:assistant|commentary|analysis)[ a-z]{0,20}(?:to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8}<?)?"
     r"|to=[\w.:-]{0,100}[ \w]{0,30}\s{0,8})\Z"
-    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z|\{[^\n]{0,20}\Z"
-    rf"|{inline.HELD_MARKS}"
+    r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
+    rf"|{inline.HELD_OPENER}\Z|{inline.HELD_MARKS}"
     r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z|<(?:\|channel|unused94)>\w{0,6}\Z"
     r"|◁[^▷]{0,10}\Z|\s+\Z"
 )
@@ -88,6 +93,12 @@ def _looked(text: str, at: int, words_only: bool) -> re.Match[str] | None:
 def _names_tool(text: str, at: int, specs: Specs) -> bool:
     tag = _TAG.match(text, at)
     return tag is not None and tag.group("tag") in specs
+
+
+def broken_mark(text: str, at: int) -> int:
+    """Where the first characters of a mark begin that the end of a cut text leaves incomplete."""
+    found = _BROKEN.search(text, max(at, len(text) - REACH))
+    return found.start() if found else len(text)
 
 
 def held_from(text: str, at: int) -> int:

@@ -23,7 +23,7 @@ _HINTS = re.compile(
 )
 _NAMED = re.compile(r"""["'“]?(?:name|function|action)["'”]?\s*[:：]\s*["'“]?([\w.:/-]{1,80})""")
 _EFFORT = 40  # what it takes to look at all, in characters
-_SHUT = re.compile(r"(?:[}\])]\s*)+(?:</?\|?\w+\|?>\s*|```\s*)*\Z")
+_SHUT = re.compile(r"(?:[}\])]\s*)+(?:</?[|｜]?[\w▁]+[|｜]?>\s*|```\s*)*\Z")
 _BRACKET = re.compile(r"[}\])]")
 _AHEAD = re.compile(r"(?:\s*+\S){100}")  # no decision on a value looks farther than that ahead
 _AGAIN = (

@@ -38,6 +38,10 @@ class WordsReader:
         self._shown.take(self._scan.feed(piece))
         return []
 
+    def begin_in_reasoning(self) -> None:
+        """Expect the answer to begin within its reasoning; to be called before its first text."""
+        self._shown.begin_in_reasoning()
+
     def native(self, call: Call) -> None:
         """Calls that the server read have no place in an answer."""
 
@@ -52,6 +56,7 @@ class WordsReader:
     def close(self, done_reason: str = "stop") -> Reply:
         """The whole answer, as `read_words` has it."""
         reply = read_words("".join(self._texts), done_reason=done_reason)
+        reply = self._shown.whole(reply, done_reason)
         self._shown.end(reply)
         return reply
 

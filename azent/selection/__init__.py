@@ -12,12 +12,13 @@ No code here depends on a language: meaning comes from vectors, and values are c
 
 from __future__ import annotations
 
-from azent.selection.coverage import adds_to, may_ask_for_several, uncovered
+from azent.selection.coverage import adds_to, invented, may_ask_for_several, uncovered
 from azent.selection.further import is_first, nothing_more_is_due, ranking_of
 from azent.selection.gate import REPLY_TOKENS, gate_messages
 from azent.selection.numbers import is_mostly_numbers
 from azent.selection.relevance import Vector, description_of, queries_of, ranking
 from azent.selection.scope import (
+    DECLINED,
     Scope,
     decides_by_meaning,
     listed,
@@ -28,6 +29,7 @@ from azent.selection.scope import (
 )
 
 __all__ = [
+    "DECLINED",
     "REPLY_TOKENS",
     "Scope",
     "Vector",
@@ -35,6 +37,7 @@ __all__ = [
     "decides_by_meaning",
     "description_of",
     "gate_messages",
+    "invented",
     "is_first",
     "is_mostly_numbers",
     "listed",

@@ -22,6 +22,7 @@ from azent.selection.numbers import (
     is_said,
     is_same,
     numbers_in,
+    readings,
 )
 
 MOST_CHARACTERS = 4000  # read of a question
@@ -84,6 +85,44 @@ def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> b
     wanted = values_of(question)
     shared = sum(_is_in_any(value, given) and _is_in_any(value, before) for value in wanted)
     return 0 < fresh >= shared
+
+
+def invented(calls: Iterable[Call], said: str, specs: Specs) -> tuple[str, ...]:
+    """Return the required inputs of calls whose numbers nobody has named.
+
+    - `said`: all that was said so far; the texts of a function count as well.
+
+    A model that is made to call a function which does not fit fills what is required: a body mass
+    index for a question on triangles gets a weight of 70. Of right calls, 1 in 100 of everyday
+    requests and 5 in 100 of BFCL have such an input ("four stars"), of wrong ones nearly half.
+    """
+    return tuple(
+        f"{name} of {call.tool}"
+        for call in calls
+        if call.tool in specs
+        for name in _required(specs[call.tool])
+        if _has_unsaid_number(call.tool_input.get(name), said, specs[call.tool])
+    )
+
+
+def _required(spec: Spec) -> tuple[str, ...]:
+    parameters = spec.get("parameters")
+    required = parameters.get("required") if isinstance(parameters, Mapping) else None
+    return tuple(required) if isinstance(required, list | tuple) else ()
+
+
+def _has_unsaid_number(value: Any, said: str, spec: Spec) -> bool:
+    numbers = islice(_numbers_within(value), MOST_VALUES)
+    texts = _normalized(said), _normalized(_spec_text(spec))
+    return any(abs(n) > 1 and not any(is_said(n, text) for text in texts) for n in numbers)
+
+
+def _numbers_within(value: Any) -> Iterator[float]:
+    for leaf in _scalars(value):
+        if isinstance(leaf, int | float):
+            yield leaf
+        elif isinstance(leaf, str):
+            yield from (readings(each)[-1] for each in numbers_in(leaf) if readings(each))
 
 
 def values_of(text: str) -> tuple[str, ...]:

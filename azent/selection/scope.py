@@ -19,6 +19,8 @@ from azent.prompt import PromptSet, SelectionRules
 from azent.selection.further import has_unused_values, is_first, ranking_of
 from azent.selection.numbers import is_mostly_numbers
 
+DECLINED = "the model says that no function is made for this request"
+
 Relevance: TypeAlias = Literal["", "none", "unclear", "one", "unknown"]
 
 
@@ -136,7 +138,7 @@ def _narrowed_to(scope: Scope, chosen: Iterable[str]) -> Scope:
     """Return the scope reduced to the functions that a narrowing reply named, with a call due."""
     names = set(chosen)
     left = {name: spec for name, spec in scope.specs.items() if name in names}
-    why = "" if left else "the model says that no function is made for this request"
+    why = "" if left else DECLINED
     return replace(scope, specs=left, least=int(bool(left)), why=why)
 
 

@@ -13,8 +13,7 @@ model's server untouched, where it has one.
 from __future__ import annotations
 
 from azent.serve.app import app
-from azent.serve.guard import Guard
-from azent.serve.options import Options
+from azent.serve.guard import Guard, Options
 from azent.serve.run import listen, run, run_app
 
 __all__ = ["Guard", "Options", "app", "listen", "run", "run_app"]

@@ -1,13 +1,15 @@
-"""The application: which path does what."""
+"""The application: which path does what, and its description at /openapi.json."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -16,24 +18,16 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+import azent
 from azent.arguments import named
 from azent.errors import AzentError, RequestRefused, UsageError
 from azent.models import Model, open_model
-from azent.serve.bodies import SMALL_BYTES, body_of
 from azent.serve.catalogue import Catalogue
-from azent.serve.chat import Asked, Chat, Desk, Passing
-from azent.serve.guard import Guard
-from azent.serve.ollama import OLLAMA
-from azent.serve.openai import OPENAI
-from azent.serve.openapi import description
-from azent.serve.options import Options
+from azent.serve.chat import Asked, Desk, Metrics, Passing, Reply, Slots, Watched
+from azent.serve.guard import SMALL_BYTES, Guard, Options, body_of, protocol_of, refusal, refused
+from azent.serve.ollama import OLLAMA, Chat
+from azent.serve.openai import OPENAI, ChatCompletion
 from azent.serve.protocol import Body, Json, Protocol
-from azent.serve.refusal import protocol_of, refusal, refused
-from azent.serve.slots import Slots
-from azent.serve.watched import Watched
-
-if TYPE_CHECKING:
-    from azent.serve.metrics import Metrics
 
 PASSED = (
     "/v1/completions",
@@ -79,9 +73,6 @@ class Service:
     """The endpoints, and what they share."""
 
     def __init__(self, catalogue: Catalogue, options: Options) -> None:
-        # Imported here: `azent mcp` uses this package too, and neither counts nor has the library.
-        from azent.serve.metrics import Metrics
-
         self.catalogue = catalogue
         slots = Slots(options.parallel, options.waiting)
         self.metrics = Metrics(slots)
@@ -117,7 +108,7 @@ class Service:
 
     def _chat(self, protocol: Protocol) -> Callable[[Request], Awaitable[ASGIApp]]:
         async def chat(request: Request) -> ASGIApp:
-            return Watched(Chat(self.desk, await self._asked(protocol, request)))
+            return Watched(Reply(self.desk, await self._asked(protocol, request)))
 
         return chat
 
@@ -225,3 +216,71 @@ async def _on_disconnect(request: Request, error: Exception) -> Response:
 async def _on_any_error(request: Request, error: Exception) -> Response:
     message = f"azent failed: {type(error).__name__}. Its log says more."
     return refused(request.url.path, 500, message)
+
+
+# ---- the description of the server, made of the shapes that bodies are read with -----------------
+
+
+REFERENCE = "#/components/schemas/{model}"
+JSON = "application/json"
+
+
+class Show(BaseModel):
+    """The body of a request to /api/show."""
+
+    model: str
+
+
+def description(models: Iterable[str]) -> dict[str, Any]:
+    """The server in OpenAPI 3.1, with the models that it serves."""
+    shapes = [(ChatCompletion, "validation"), (Chat, "validation"), (Show, "validation")]
+    _, schemas = models_json_schema(shapes, ref_template=REFERENCE)  # type: ignore[arg-type]  # its mode is a Literal
+    shown = schemas["$defs"]
+    for shape, _ in shapes:
+        shown[shape.__name__]["properties"]["model"]["enum"] = list(models)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "azent",
+            "version": azent.__version__,
+            "description": "Tools for every client and every model.",
+        },
+        "paths": _paths(),
+        "components": {"schemas": shown},
+    }
+
+
+def _paths() -> dict[str, Any]:
+    name = {"name": "model", "in": "path", "required": True, "schema": {"type": "string"}}
+    return {
+        OPENAI.path: {"post": _chat("ChatCompletion", OPENAI.media_type)},
+        "/v1/models": {"get": _get("The models that are served.")},
+        "/v1/models/{model}": {"get": _get("One of them.") | {"parameters": [name]}},
+        OLLAMA.path: {"post": _chat("Chat", OLLAMA.media_type)},
+        "/api/tags": {"get": _get("The models that are served, as Ollama lists them.")},
+        "/api/ps": {"get": _get("The models that are loaded.")},
+        "/api/show": {"post": {"summary": "What a model is.", **_body("Show"), **_answers(JSON)}},
+        "/api/version": {"get": _get("The version of Ollama's protocol.")},
+        "/health": {"get": _get("Whether the server is up.")},
+        "/metrics": {"get": {"summary": "Counts, for Prometheus.", **_answers("text/plain")}},
+        "/openapi.json": {"get": _get("This description.")},
+    }
+
+
+def _get(summary: str) -> dict[str, Any]:
+    return {"summary": summary, **_answers(JSON)}
+
+
+def _chat(shape: str, streamed: str) -> dict[str, Any]:
+    return {"summary": "A reply to a conversation.", **_body(shape), **_answers(JSON, streamed)}
+
+
+def _body(shape: str) -> dict[str, Any]:
+    schema = {"$ref": REFERENCE.format(model=shape)}
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
+
+
+def _answers(*media_types: str) -> dict[str, Any]:
+    good = {"description": "All is well.", "content": {kind: {} for kind in media_types}}
+    bad = {"description": "An error, in the protocol's shape.", "content": {JSON: {}}}
+    return {"responses": {"200": good, "default": bad}}

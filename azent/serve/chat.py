@@ -1,34 +1,47 @@
-"""How a chat finds its way to the model.
+"""How a chat finds its way to the model, and what is counted of it.
 
 A chat with tools (or with calls and results in it) is azent's to answer. Any other goes to the
 model's own server, or where there is none, is answered by the model directly.
+
+A client that finds the queue full is told when to come back, at once. One that hangs up is only
+seen by whoever listens for it: so listening goes on beside the work, and the work is cancelled.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from azent.errors import RequestRefused
+from azent.errors import AzentError, RequestRefused
 from azent.models import Model
-from azent.serve.answer import Finish, Piece, answered, whole
-from azent.serve.catalogue import Catalogue
-from azent.serve.options import Options
-from azent.serve.protocol import Body, Heading, Json, Protocol, needs_azent, new_id
-from azent.serve.slots import Slots
-from azent.serve.translate import Wanted, turn_of_request
-from azent.serve.upstream import Answered, deadline_in
-from azent.serve.watched import Stream
+from azent.serve.catalogue import Answered, Catalogue, deadline_in
+from azent.serve.guard import Options, protocol_of, refusal, status_of, words_of
+from azent.serve.protocol import (
+    Body,
+    Finish,
+    Heading,
+    Json,
+    Piece,
+    Protocol,
+    answered,
+    needs_azent,
+    new_id,
+    whole,
+)
+from azent.serve.translate import Wanted, check_messages, turn_of_request
+from azent.wording import counted
 
 if TYPE_CHECKING:
-    from azent.serve.metrics import Metrics
+    from prometheus_client import Counter, Gauge
+
 
 Outcome = TypeVar("Outcome")
 THREADS = 2  # that read and check requests beside the event loop; more would only slow it down
@@ -57,7 +70,7 @@ class Asked:
     body: Body
 
 
-class Chat:
+class Reply:
     """The answer to one request, as an application."""
 
     def __init__(self, desk: Desk, asked: Asked) -> None:
@@ -86,6 +99,7 @@ class Chat:
     async def _answer(self) -> ASGIApp:
         """azent's own reply; one that is not streamed is awaited here."""
         protocol = self.asked.protocol
+        check_messages(self.asked.body)
         wanted = await self.desk.in_thread(partial(protocol.wanted, self.asked.body))
         heading = Heading(new_id("chatcmpl-"), wanted.model, time.time())
         pieces = self._pieces(wanted, self.model)
@@ -133,3 +147,195 @@ async def _lacks(protocol: Protocol, said: Answered) -> bool:
     body = await said.json()
     error = body.get("error") if isinstance(body, dict) else None
     return type(error) is not type(protocol.error(404, "")["error"])
+
+
+# ---- the queue before the models -----------------------------------------------------------------
+
+
+LONGEST_WAIT = 60  # seconds that a client is told to wait at most
+WEIGHT = 0.2  # of the newest reply in the average of how long replies take
+
+
+class Slots:
+    """`parallel` requests at work at once, and `waiting` more that wait for their turn."""
+
+    def __init__(self, parallel: int, waiting: int) -> None:
+        self.parallel = parallel
+        self.most_waiting = waiting
+        self._limiter = CapacityLimiter(parallel)
+        self._average = 1.0  # seconds that a reply takes
+
+    @property
+    def at_work(self) -> int:
+        return int(self._limiter.borrowed_tokens)
+
+    @property
+    def waiting(self) -> int:
+        return self._limiter.statistics().tasks_waiting
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[None]:
+        """A slot, for as long as the context lasts. Raises RequestRefused (429) when full."""
+        self.check_room()
+        async with self._limiter:
+            began = time.monotonic()
+            try:
+                yield
+            finally:
+                self._average += WEIGHT * (time.monotonic() - began - self._average)
+
+    def check_room(self) -> None:
+        """Refuse a request that would find the queue full. Raises RequestRefused (429)."""
+        if self.at_work < self.parallel or self.waiting < self.most_waiting:
+            return
+        raise RequestRefused(
+            f"{counted(self.at_work, 'request')} at work, {self.waiting} waiting",
+            "Come back later.",
+            status=429,
+            retry_after=self.retry_after(),
+        )
+
+    def retry_after(self) -> int:
+        """Estimate the seconds after which a slot will be free."""
+        rounds = (self.waiting + 1) / self.parallel
+        return min(max(math.ceil(rounds * self._average), 1), LONGEST_WAIT)
+
+
+# ---- replies that end when their client leaves ---------------------------------------------------
+
+
+class Watched:
+    """An application whose work is cancelled when the client hangs up."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        failure: Exception | None = None
+        async with create_task_group() as group:
+            group.start_soon(_cancel_at_disconnect, receive, group.cancel_scope)
+            try:
+                await self.app(scope, receive, send)
+            except Exception as error:  # kept, since the group would wrap it in another
+                failure = error
+            group.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+
+async def _cancel_at_disconnect(receive: Receive, work: CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    work.cancel()
+
+
+class Stream:
+    """An application that streams pieces.
+
+    It begins with the first, so that what fails before has a status of its own; what fails later is
+    told in the stream. However it ends, the `source` that the pieces are made of is closed.
+    """
+
+    def __init__(
+        self, pieces: AsyncIterator[bytes], source: AsyncGenerator[Any], media_type: str
+    ) -> None:
+        self.pieces = pieces
+        self.source = source
+        self.media_type = media_type
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self.source):
+            await self._send_all(scope, receive, send)
+
+    async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+        try:
+            async for piece in self.pieces:
+                if not begun:
+                    await send(_start(self.media_type))
+                    begun = True
+                await _send_piece(send, piece)
+        except AzentError as error:
+            if not begun:
+                await refusal(scope["path"], error)(scope, receive, send)
+                return
+            protocol = protocol_of(scope["path"])
+            await _send_piece(send, protocol.broken(status_of(error), words_of(error)))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _start(media_type: str) -> dict[str, Any]:
+    headers = [(b"content-type", media_type.encode()), (b"cache-control", b"no-cache")]
+    return {"type": "http.response.start", "status": 200, "headers": headers}
+
+
+async def _send_piece(send: Send, piece: bytes) -> None:
+    await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+# ---- counts, in the text form that Prometheus reads ----------------------------------------------
+
+
+BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)  # seconds
+TOTALS = {
+    "tool_calls": "Calls that models made.",
+    "corrections": "Replies that could not be used and were asked for again.",
+    "prompt_tokens": "Tokens that models read for azent's replies.",
+    "reply_tokens": "Tokens that models wrote for azent's replies.",
+}
+
+
+class Metrics:
+    """Counts of requests, and of what models made of them."""
+
+    media_type = "text/plain; version=0.0.4; charset=utf-8"
+
+    def __init__(self, slots: Slots) -> None:
+        # Imported here: `azent mcp` uses this package too, and does not have the library.
+        from prometheus_client import CollectorRegistry, Histogram
+
+        self.registry = CollectorRegistry()
+        self.requests = self._counter("requests", "Requests that are over.", "route", "status")
+        self.replies = self._counter("replies", "Chats, by who answered them.", "by")
+        self.totals = {name: self._counter(name, help) for name, help in TOTALS.items()}
+        self.seconds = Histogram(
+            "azent_request_seconds",
+            "How long requests took.",
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self._gauge("at_work", "Requests at work now.").set_function(lambda: slots.at_work)
+        self._gauge("waiting", "Requests that wait now.").set_function(lambda: slots.waiting)
+
+    def count_request(self, route: str, status: int, seconds: float) -> None:
+        """Count a request that is over; `route` is one of a few, never what a client sent."""
+        self.requests.labels(route, status).inc()
+        self.seconds.observe(seconds)
+
+    def count_passed(self) -> None:
+        """Count a request that was passed on."""
+        self.replies.labels("passed_on").inc()
+
+    def count_reply(self, finish: Finish) -> None:
+        """Count a reply that azent gave."""
+        self.replies.labels("azent").inc()
+        self.totals["tool_calls"].inc(len(finish.calls))
+        self.totals["corrections"].inc(finish.corrections)
+        self.totals["prompt_tokens"].inc(finish.usage.prompt_tokens)
+        self.totals["reply_tokens"].inc(finish.usage.reply_tokens)
+
+    def text(self) -> str:
+        """All of it, in Prometheus' text form."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self.registry).decode()
+
+    def _counter(self, name: str, help: str, *labels: str) -> Counter:
+        from prometheus_client import Counter
+
+        return Counter(f"azent_{name}", help, labels, registry=self.registry)
+
+    def _gauge(self, name: str, help: str) -> Gauge:
+        from prometheus_client import Gauge
+
+        return Gauge(f"azent_requests_{name}", help, registry=self.registry)

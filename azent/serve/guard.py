@@ -1,24 +1,110 @@
-"""Who may come in: the checks that stand before every request.
+"""How the server is set, who may come in with which body, and how a refusal is answered.
 
 A browser lets any page that it shows talk to this machine's ports. So the name by which the server
 is called must be one of its own (a foreign one is a rebound DNS name), and a page that asks must be
-one that was named. A token, where there is one, is compared in constant time. Bodies have limits.
+one that was named. A token, where there is one, is compared in constant time.
+
+A body is counted before it is parsed: a few megabytes of brackets become gigabytes of Python
+objects. What is counted here holds for whole bodies; `translate` limits the schemas in them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
+import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from azent.errors import RequestRefused
-from azent.serve.bodies import BodyLimits
-from azent.serve.options import LOOPBACK, Options
-from azent.serve.refusal import refusal
+from azent.arguments import flag, seconds, text, whole
+from azent.errors import (
+    AzentError,
+    ContextTooSmall,
+    ModelNotFound,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnreachable,
+    PromptError,
+    RequestRefused,
+    SchemaError,
+    SettingsError,
+    UsageError,
+)
+from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO
+from azent.serve.ollama import OLLAMA, Chat
+from azent.serve.openai import OPENAI, ChatCompletion
+from azent.serve.protocol import Body, Json, Protocol
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PORT = 11435  # the one after Ollama's
+MOST_PORT = 65535
+MEGABYTE = 1024 * 1024
+LEAST = {"max_bytes": 1, "max_total_bytes": 1, "parallel": 1, "waiting": 0, "repairs": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the server is set.
+
+    `host` and `port` are where it listens. `hosts` are further names by which clients may call it,
+    `origins` the web pages ("https://chat.example") that may. `token` is what clients must bear.
+    `max_bytes` is the most of one request's body, `max_total_bytes` that of all bodies together.
+    `parallel` requests are at work at once and `waiting` more may wait; beyond, clients are told to
+    come back. `repairs` is the most corrections in a row. In seconds: `timeout` is the most for a
+    reply (None: no limit), `read_timeout` for a client to send its request, `write_timeout` for it
+    to take what is waiting for it, `grace` for replies to end when the server is told to stop.
+    `prompts` names a prompt set. `encoder` tells how near the functions are to a question: an
+    address, an open one, "auto" (the one inside the process, where it is installed) or None.
+    `verbose` writes a line for each request. Raises UsageError for what can be none of these.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    token: str | None = None
+    max_bytes: int = 8 * MEGABYTE
+    max_total_bytes: int = 64 * MEGABYTE
+    parallel: int = 32
+    waiting: int = 256
+    repairs: int = 2
+    timeout: float | None = 1800.0
+    read_timeout: float = 60.0
+    write_timeout: float = 30.0
+    prompts: str | Path | None = None
+    encoder: str | Encoder | None = AUTO
+    grace: float = 30.0
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        text("host", self.host)
+        if whole("port", self.port, 0) > MOST_PORT:
+            raise UsageError(f"port is {self.port}", f"It must be a number, {MOST_PORT} at most.")
+        for name, least in LEAST.items():
+            whole(name, getattr(self, name), least)
+        for name in ("timeout", "read_timeout", "write_timeout", "grace"):
+            if getattr(self, name) is not None:
+                seconds(name, getattr(self, name))
+        flag("verbose", self.verbose)
+
+    @property
+    def is_local(self) -> bool:
+        """Is it reached from this machine alone?"""
+        return self.host in LOOPBACK
+
+
+# ---- who may come in -----------------------------------------------------------------------------
+
 
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -85,3 +171,214 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# ---- bodies --------------------------------------------------------------------------------------
+
+
+MOST_VALUES = 200_000  # in one body
+DEEPEST = 128  # arrays and objects inside each other
+SMALL_BYTES = 16 * 1024  # a body that is larger should be read in a thread
+BUSY_SECONDS = 5  # after which a client is told to come back, where bodies fill the memory
+
+# Fields that servers in Go read in any case: `"MODEL"` beside `"model"` would choose another one.
+FIELDS = {"name", "keep_alive", *ChatCompletion.model_fields, *Chat.model_fields}
+OTHER_MODELS = {  # by which some servers choose another model, an adapter of one, or a server
+    "models",
+    "draft_model",
+    "fallbacks",
+    "context_window_fallbacks",
+    "content_policy_fallbacks",
+    "model_list",
+    "lora",
+    "lora_path",
+    "adapter_id",
+    "api_base",
+    "base_url",
+}
+# Fields that are options too, in Ollama's protocol; as an option, any other would take the place of
+# the field of that name where a server has all of them in one object.
+BOTH = {"temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty"}
+NO_OPTIONS = FIELDS - BOTH - {"max_tokens", "max_completion_tokens"}
+# A string is one token, whether it ends or not. `*+` never goes back, which keeps this linear.
+TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{]|[\]}]|,', re.DOTALL)
+
+
+class BodyLimits:
+    """The limits of bodies, and the bytes that all bodies of requests under way take together."""
+
+    def __init__(self, options: Options) -> None:
+        self.most = options.max_bytes
+        self.most_together = options.max_total_bytes
+        self.seconds = options.read_timeout
+        self.held = 0
+
+    @asynccontextmanager
+    async def receiving(self, receive: Receive) -> AsyncIterator[Receive]:
+        """A `receive` that raises RequestRefused where a body goes beyond a limit.
+
+        The bytes of the body count until the context is left.
+        """
+        taken = 0
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self.seconds
+        complete = False
+
+        async def limited() -> Message:
+            nonlocal taken, complete
+            if complete:
+                return await receive()  # waits for the client to leave, for as long as it stays
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError as error:
+                raise RequestRefused("the body did not come in time", status=408) from error
+            size = len(message.get("body", b""))
+            taken += size
+            self.held += size
+            complete = not message.get("more_body", False)
+            self._check(taken)
+            return message
+
+        try:
+            yield limited
+        finally:
+            self.held -= taken
+
+    def check_length(self, length: str) -> None:
+        """Refuse a body by the length that its header names. Raises RequestRefused."""
+        if length.isdecimal() and int(length) > self.most:
+            raise _too_large(self.most)
+
+    def _check(self, taken: int) -> None:
+        if taken > self.most:
+            raise _too_large(self.most)
+        if self.held > self.most_together and taken > SMALL_BYTES:
+            message = f"the requests under way hold {self.most_together:,} bytes"
+            hint = "Come back later."
+            raise RequestRefused(message, hint, status=503, retry_after=BUSY_SECONDS)
+
+
+def _too_large(most: int) -> RequestRefused:
+    hint = "Raise the limit with --max-megabytes."
+    return RequestRefused(f"the body is larger than {most:,} bytes", hint, status=413)
+
+
+def body_of(raw: bytes) -> Body:
+    """The JSON object that a request brings. Raises RequestRefused."""
+    _check_structure(raw)
+    try:
+        body = json.loads(raw, parse_constant=_no_constant, parse_float=_finite)
+        if b"\\ud" in raw.lower():  # half a character, which no answer could name
+            json.dumps(body, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise RequestRefused("the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise RequestRefused("the body must be a JSON object")
+    _check_keys(body)
+    return body
+
+
+def _check_structure(raw: bytes) -> None:
+    """Refuse a body with too many values, or too deep, before anything is made of it."""
+    opened = raw.count(b"[") + raw.count(b"{")
+    if opened <= DEEPEST and opened + raw.count(b",") <= MOST_VALUES:
+        return
+    values = depth = 0
+    for match in TOKEN.finditer(raw):
+        first = raw[match.start()]
+        if first in b"[{":
+            depth += 1
+        elif first in b"]}":
+            depth -= 1
+        values += first in b"[{,"
+        if depth > DEEPEST:
+            raise RequestRefused(f"the body is nested more than {DEEPEST} levels deep")
+        if values > MOST_VALUES:
+            raise RequestRefused(f"the body has more than {MOST_VALUES:,} values", status=413)
+
+
+def _check_keys(body: Body) -> None:
+    """Refuse keys that a server behind might read as other ones than were checked here."""
+    for key in body:
+        if key not in FIELDS and key.casefold() in FIELDS:
+            raise RequestRefused(f"{key!r} must be written {key.casefold()!r}")
+        _check_chooses_no_model(key)
+    options = body.get("options")
+    for key in options if isinstance(options, dict) else ():
+        if key.casefold() in NO_OPTIONS:
+            raise RequestRefused(f"{key!r} is no option")
+        _check_chooses_no_model(key)
+
+
+def _check_chooses_no_model(key: str) -> None:
+    if key.casefold() in OTHER_MODELS:
+        raise RequestRefused(f"{key!r} cannot be passed on: `model` alone chooses a model")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits} is too large a number")
+    return number
+
+
+# ---- errors as answers, in the shape of the protocol that was spoken -----------------------------
+
+
+STATUSES: dict[type[AzentError], int] = {
+    PromptError: 500,
+    SettingsError: 500,
+    ModelNotFound: 404,
+    ModelTimeout: 504,
+    ModelUnreachable: 503,
+    ContextTooSmall: 400,
+    SchemaError: 400,
+    UsageError: 400,
+}
+CLIENTS_FAULTS = (400, 413, 422, 429)  # statuses of the model's server that are the client's too
+LATER_SECONDS = 5  # to come back after, where the model's server has not said when
+UNREAD = (408, 413, 503)  # refusals of a body of which more may come: nobody would read it
+BAD_GATEWAY = 502  # the model failed in a way that is neither the client's fault nor the server's
+
+
+def protocol_of(path: str) -> Protocol:
+    """The protocol that is spoken at a path."""
+    return OLLAMA if path.startswith("/api/") else OPENAI
+
+
+def status_of(error: AzentError) -> int:
+    """The HTTP status that says whose fault an error is."""
+    if isinstance(error, RequestRefused):
+        return error.status
+    if isinstance(error, ModelRefused) and error.status in CLIENTS_FAULTS:
+        return error.status
+    found = (status for kind, status in STATUSES.items() if isinstance(error, kind))
+    return next(found, BAD_GATEWAY)
+
+
+def words_of(error: AzentError) -> str:
+    """An error as a sentence and a way out, where that is one for clients."""
+    hint = "" if isinstance(error, SchemaError) else error.hint
+    return f"{error}. {hint}".removesuffix(". ")
+
+
+def refusal(path: str, error: AzentError) -> Response:
+    """The answer to a request that failed."""
+    return refused(path, status_of(error), words_of(error), getattr(error, "retry_after", 0))
+
+
+def refused(path: str, status: int, message: str, retry_after: int = 0) -> Response:
+    """An error of a status, in the shape of the path's protocol."""
+    headers = {"Retry-After": str(retry_after)} if retry_after else {}
+    if status == 429:
+        headers.setdefault("Retry-After", str(LATER_SECONDS))
+    if status in UNREAD:
+        headers["Connection"] = "close"
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Json(protocol_of(path).error(status, message), status, headers)

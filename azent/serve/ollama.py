@@ -4,17 +4,59 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from azent.errors import RequestRefused
 from azent.messages import Call, Usage
-from azent.serve.answer import Finish, Piece, Thoughts, Whole, Words
-from azent.serve.protocol import Body, Heading, Protocol, line, new_id, shaped
-from azent.serve.shapes import Chat, ChatMessage, NamedTool
+from azent.serve.openai import Function, Many, NamedTool, Open, ToolCall
+from azent.serve.protocol import (
+    Body,
+    Finish,
+    Heading,
+    Piece,
+    Protocol,
+    Thoughts,
+    Whole,
+    Words,
+    line,
+    new_id,
+    shaped,
+)
 from azent.serve.translate import Said, Wanted, arguments_of, check_schemas, image_of, specs_of
 
 NOT_FOR_CLIENTS = {"num_ctx"}  # another context would load the model anew for each client
 NANOSECONDS = 1_000_000_000
+
+
+# ---- shapes of bodies ----------------------------------------------------------------------------
+
+
+class ChatMessage(Open):
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str | None = ""
+    images: Many[str] | None = None
+    tool_calls: Many[ToolCall] | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+
+
+class ChatTool(Open):
+    type: str | None = "function"
+    function: Function
+
+
+class Chat(Open):
+    """The body of a request to /api/chat. `tool_choice` is azent's; Ollama itself has none."""
+
+    model: str
+    messages: Many[ChatMessage] = Field(min_length=1)
+    tools: Many[ChatTool] | None = None
+    tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
+    format: Literal["", "json"] | dict[str, Any] | None = None
+    options: dict[str, Any] | None = None
+    stream: bool | None = True
 
 
 # ---- what comes in -------------------------------------------------------------------------------

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from azent.errors import RequestRefused
 from azent.messages import Call, Usage
-from azent.serve.answer import Finish, Piece, Thoughts, Whole, Words
-from azent.serve.protocol import Body, Heading, Protocol, line, new_id, shaped
-from azent.serve.shapes import ChatCompletion, Message, NamedTool, Part, ResponseFormat
+from azent.serve.protocol import (
+    Body,
+    Finish,
+    Heading,
+    Piece,
+    Protocol,
+    Thoughts,
+    Whole,
+    Words,
+    line,
+    new_id,
+    shaped,
+)
 from azent.serve.translate import Said, Wanted, arguments_of, check_schemas, image_of, specs_of
 
 # What azent calls an option, by OpenAI's name for it; of two names for one, the newer comes last.
@@ -32,6 +44,108 @@ KINDS = {  # OpenAI's word for a status
     413: "invalid_request_error",
     429: "rate_limit_error",
 }
+
+
+# ---- shapes of bodies ----------------------------------------------------------------------------
+
+
+class FirstMisfit(FailFast):
+    """pydantic's `FailFast`, with the hash that a part of a union needs."""
+
+    __hash__ = object.__hash__
+
+
+Item = TypeVar("Item")
+Many: TypeAlias = Annotated[list[Item], FirstMisfit()]
+
+
+class Open(BaseModel):
+    """A shape that lets through what it does not know."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ImageUrl(Open):
+    url: str
+
+
+class Part(Open):
+    type: str
+    text: str | None = None
+    image_url: ImageUrl | None = None
+
+
+class CalledFunction(Open):
+    name: str
+    arguments: Any = ""
+
+
+class ToolCall(Open):
+    id: str = ""
+    function: CalledFunction
+
+
+class Message(Open):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | Many[Part] | None = None
+    name: str | None = None
+    tool_calls: Many[ToolCall] | None = None
+    tool_call_id: str | None = None
+
+
+class Function(Open):
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class Tool(Open):
+    type: Literal["function"] = "function"
+    function: Function
+
+
+class NamedFunction(Open):
+    name: str
+
+
+class NamedTool(Open):
+    type: Literal["function"] = "function"
+    function: NamedFunction
+
+
+class JsonSchema(Open):
+    json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+
+
+class ResponseFormat(Open):
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: JsonSchema | None = None
+
+
+class StreamOptions(Open):
+    include_usage: bool | None = False
+
+
+class ChatCompletion(Open):
+    """The body of a request to /v1/chat/completions."""
+
+    model: str
+    messages: Many[Message] = Field(min_length=1)
+    tools: Many[Tool] | None = None
+    tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
+    parallel_tool_calls: bool | None = True
+    response_format: ResponseFormat | None = None
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    n: int | None = 1
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: str | Many[str] | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
 
 
 # ---- what comes in -------------------------------------------------------------------------------

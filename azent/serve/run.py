@@ -1,21 +1,28 @@
-"""Running the server, until a signal says otherwise."""
+"""Running the server, until a signal says otherwise.
+
+A client that sends half of a request's head, or takes no more of its answer, would keep its
+connection for ever, and with an answer its place at work. An application does not see the socket,
+so both are cut off by the connection here.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import socket
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from azent.errors import UsageError
 from azent.models import Model
 from azent.serve.app import app
-from azent.serve.connection import connection_type
-from azent.serve.options import Options
+from azent.serve.guard import Options
 
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep theirs, so that none asks on a closed connection
 COLLECTOR_THRESHOLDS = (10_000, 10, 10)  # objects, and rounds of the younger generation
@@ -87,3 +94,58 @@ def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
             lifespan="on",
         )
     )
+
+
+# ---- time limits of a connection -----------------------------------------------------------------
+
+
+def connection_type(options: Options) -> type[asyncio.Protocol]:
+    """uvicorn's protocol for HTTP connections, with the time limits of the options."""
+
+    class TimedConnection(_TimedConnection):
+        read_timeout = options.read_timeout
+        write_timeout = options.write_timeout
+
+    return TimedConnection
+
+
+class _TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one of two classes
+    read_timeout: float
+    write_timeout: float
+
+    def connection_made(self, transport: Any) -> None:
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        super().connection_made(transport)
+        self._time_the_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._time_the_head()
+
+    def _time_the_head(self) -> None:
+        """Start the clock where a head is awaited, and stop it once a request has begun."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop("head")
+        elif "head" not in self._timers:
+            self._start("head", self.read_timeout)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._start("write", self.write_timeout)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop("write")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for name in list(self._timers):
+            self._stop(name)
+        super().connection_lost(exc)
+
+    def _start(self, name: str, seconds: float) -> None:
+        """Cut the connection off after so many seconds, unless the timer is stopped before."""
+        self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
+
+    def _stop(self, name: str) -> None:
+        if timer := self._timers.pop(name, None):
+            timer.cancel()

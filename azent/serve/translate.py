@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import NoEventLoopError, from_thread
 
@@ -23,16 +23,19 @@ from azent.flow import Turn
 from azent.log import replies_of, turn_of
 from azent.messages import Call, Log, Message, Question, Reply, Result, Spec, Specs
 from azent.models import Model
-from azent.models.choose_encoder import encoder_for
+from azent.models.encoders import encoder_for
 from azent.prompt_choice import prompts_for
 from azent.request import Terms
 from azent.schema.foreign import foreign_parameters
 from azent.schema.inline import inlined, without_references
-from azent.serve.options import Options
 from azent.tools import RESERVED
+
+if TYPE_CHECKING:
+    from azent.serve.guard import Options
 
 MOST_ROUNDS = 1_000_000  # how often functions are called is for the client to say
 LONGEST_NAME = 256
+MOST_MESSAGES = 4_000  # in one request with tools, the calls in them counted too
 MOST_SCHEMA_PARTS = 5_000  # arrays and objects in the schemas of one request
 DEEPEST_SCHEMA = 64  # of them inside each other
 IMAGE_STARTS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
@@ -99,6 +102,19 @@ def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
     )
     deadline = None if options.timeout is None else time.monotonic() + options.timeout
     return Turn(log, terms, Execution({}), deadline=deadline, encoder=encoder)
+
+
+def check_messages(body: Mapping[str, Any]) -> None:
+    """Refuse a conversation so long that reading it would take minutes. Raises RequestRefused."""
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return
+    calls = (m.get("tool_calls") for m in messages if isinstance(m, dict))
+    count = len(messages) + sum(len(made) for made in calls if isinstance(made, list))
+    if count > MOST_MESSAGES:
+        hint = "Leave out what came first."
+        message = f"the conversation has more than {MOST_MESSAGES:,} messages and calls"
+        raise RequestRefused(message, hint, status=413)
 
 
 # ---- messages ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ Held, Listed             an open conversation, and a row in the list of conversa
 
 from __future__ import annotations
 
-from azent.sessions.session import Keeper, Session, kept
-from azent.sessions.store import Held, Listed, Store
+from azent.sessions.database import Listed
+from azent.sessions.store import Held, Keeper, Session, Store, kept
 
 __all__ = ["Held", "Keeper", "Listed", "Session", "Store", "kept"]

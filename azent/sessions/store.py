@@ -3,6 +3,9 @@
 A run locks the conversation that it continues, so that two runs cannot mix their turns. The lock
 is released when its process ends for any reason, and it does not affect other conversations. A
 transaction lasts only as long as its rows take to write.
+
+When the user named the session, it has to be stored, and a store that cannot be used ends the run
+with an error. When azent stores it unasked, such a store gives one warning, and the run goes on.
 """
 
 from __future__ import annotations
@@ -10,30 +13,33 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from azent import settings
-from azent.arguments import place, seconds, whole
-from azent.errors import SessionError
+from azent.arguments import flag, place, seconds, text, whole
+from azent.errors import SessionError, UsageError
 from azent.log import turns
 from azent.messages import Call, Log
-from azent.sessions.database import BUSY_SECONDS, in_words, locked, opened, transaction
-from azent.sessions.rows import (
+from azent.sessions.database import (
+    BUSY_SECONDS,
     Listed,
     add,
     add_begun,
     begun_of,
     call_ids,
     clear,
+    in_words,
     listed,
+    locked,
     log_of,
     make,
     number_of,
+    opened,
+    transaction,
 )
-
-__all__ = ["Held", "Listed", "Store"]
 
 
 class Held:
@@ -171,3 +177,92 @@ def _write(database: sqlite3.Connection, number: int, log: Log, begun: frozenset
 
 def _first(log: Log, turn_count: int | None) -> Log:
     return log if turn_count is None else tuple(chain.from_iterable(turns(log)[:turn_count]))
+
+
+# ---- one conversation of a run -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The name of a conversation and the store that it is in; the first use creates it.
+
+    A run whose store cannot be used raises an error if `required`, and otherwise only warns.
+    """
+
+    name: str
+    store: Store = field(default_factory=Store)
+    required: bool = True
+
+
+class Keeper:
+    """Stores a conversation as it grows; without a session it stores nothing.
+
+    `log` holds the messages stored before this run, `begun` the ids of the calls that were started,
+    and `troubles` the warnings about the store that the user should see.
+    """
+
+    def __init__(self, required: bool = True) -> None:
+        self.troubles: list[str] = []
+        self._held: Held | None = None
+        self._required = required
+
+    def hold(self, holding: AbstractContextManager[Held], stack: ExitStack) -> None:
+        """Lock the conversation until the stack is closed. Raises SessionError."""
+        with self._tolerant():
+            self._held = stack.enter_context(holding)
+
+    @property
+    def log(self) -> Log:
+        return self._held.log if self._held else ()
+
+    @property
+    def begun(self) -> frozenset[str]:
+        return self._held.begun if self._held else frozenset()
+
+    def keep(self, log: Log) -> None:
+        """Store the messages that are new in the log. Raises SessionError."""
+        if held := self._held:
+            with self._tolerant():
+                held.keep(log)
+
+    def begin(self, call: Call) -> None:
+        """Store that a call is about to start. Raises SessionError."""
+        if held := self._held:
+            with self._tolerant():
+                held.begin([call])
+
+    @contextmanager
+    def _tolerant(self) -> Iterator[None]:
+        try:
+            yield
+        except SessionError as error:
+            if self._required:
+                raise
+            self._held = None
+            self.troubles.append(f"{error}: going on without keeping this conversation")
+
+
+def _check_session(session: object) -> None:
+    if not isinstance(session, Session):
+        raise UsageError(f"session is {session!r}", "Give a name, or an azent.Session.")
+    if not isinstance(session.store, Store):
+        raise UsageError(f"the session's store is {session.store!r}", "Give azent.Store(path).")
+    text("the session's name", session.name)
+    flag("the session's `required`", session.required)
+
+
+@contextmanager
+def kept(session: Session | str | None) -> Iterator[Keeper]:
+    """Lock a session for one run and give the object that stores its conversation.
+
+    Raises SessionError if the session is required and its store cannot be used.
+    """
+    if isinstance(session, str):
+        session = Session(session)
+    if session is not None:
+        _check_session(session)
+    with ExitStack() as stack:
+        keeper = Keeper(session is None or session.required)
+        if session is not None:
+            keeper.hold(session.store.hold(session.name), stack)
+        yield keeper

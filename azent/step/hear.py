@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from azent.log import (
+    WITHHELD,
     call_count,
     folded,
     key_of,
@@ -19,7 +20,7 @@ from azent.log import (
 from azent.messages import Call, Correction, Log, Note, Problem, Ranking, Reply, Result
 from azent.request import Terms, choice_now
 from azent.selection import Vector, adds_to, narrows, ranking, uncovered
-from azent.step.next import Rank
+from azent.step.next import Rank, is_doubtful
 from azent.typed import read_value
 
 REFUSED = "the user did not allow this call"
@@ -39,6 +40,9 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     turn = turn_of(log)
     reply = _with_further_calls(reply, turn, terms) if reply.move == "more" else reply
     reply = _checked(reply, turn, terms)
+    if reply.move == "gate" and reply.picked == () and (waiting := pending(turn)):
+        withheld = [Result(call.tool, WITHHELD, ok=False, id=call.id) for call in waiting]
+        return (*log, reply, *withheld)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _ends_turn(reply, terms.until):
         skipped = [
@@ -123,7 +127,7 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
     reply did not make the same call.
     """
     may_begin = terms.readonly - terms.confirm
-    if not may_begin:
+    if not may_begin or is_doubtful(log, certain, terms):
         return ()
     turn = turn_of(log)
     choice = choice_now(turn, terms)

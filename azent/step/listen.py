@@ -51,6 +51,8 @@ class Listening:
             return
         self.raw += piece.text
         self.thoughts += piece.thinking
+        if piece.in_reasoning:
+            self.reader.begin_in_reasoning()
         certain = self.reader.feed(piece.text)
         self.certain += certain
         for call in piece.calls:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from azent.budget import Fit, fit, shrink
@@ -17,17 +17,21 @@ from azent.log import (
     repeats,
     replies_of,
     rounds,
+    said_in,
     signature,
     turn_of,
-    without_last_reply,
+    withheld_calls,
+    without_last_calls,
 )
 from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
 from azent.reply import narrowing_schema, reply_schema
 from azent.request import Terms, choice_now, messages_for
 from azent.selection import (
+    DECLINED,
     Scope,
     decides_by_meaning,
     description_of,
+    invented,
     is_first,
     is_mostly_numbers,
     may_ask_for_several,
@@ -104,7 +108,7 @@ def next_step(log: Log, terms: Terms) -> Step:
     """
     turn = turn_of(log)
     if waiting := pending(turn):
-        return _ask(log, terms, "more") if more_is_due(turn, terms) else Run(waiting)
+        return _before_running(log, terms, waiting)
     if failures(turn) > terms.repairs:
         raise _gave_up(log, turn)
     if _ranking_is_due(turn, terms):
@@ -117,6 +121,34 @@ def next_step(log: Log, terms: Terms) -> Step:
     return _ask(log, terms, move)
 
 
+def _before_running(log: Log, terms: Terms, waiting: tuple[Call, ...]) -> Ask | Run:
+    """Return the request that comes before calls are run, if one is due, else their run."""
+    if is_doubtful(log, waiting, terms):
+        names = ", ".join(unnamed_inputs(log, waiting, terms))
+        return replace(_ask(log, terms, "gate"), why=f"nobody named a value for {names}")
+    return _ask(log, terms, "more") if more_is_due(turn_of(log), terms) else Run(waiting)
+
+
+def is_doubtful(log: Log, calls: Sequence[Call], terms: Terms) -> bool:
+    """Return whether the gate is asked once more, as the first calls have inputs that nobody named.
+
+    Only where meaning alone decided that a function is called; the gate then decides.
+    """
+    turn = turn_of(log)
+    replies = replies_of(turn)
+    if "gate" not in terms.prompts.decide or any(reply.move == "gate" for reply in replies):
+        return False
+    first_calls = sum(bool(reply.calls) for reply in replies) <= 1
+    if not first_calls or terms.choice != "auto" or ranking_of(turn) is None:
+        return False
+    return bool(unnamed_inputs(log, calls, terms))
+
+
+def unnamed_inputs(log: Log, calls: Sequence[Call], terms: Terms) -> tuple[str, ...]:
+    """Return the required inputs of calls with numbers that are not in the conversation."""
+    return invented(calls, f"{terms.system}\n{said_in(log)}", terms.specs)
+
+
 def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     messages = messages_for(log, terms, move)
     fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
@@ -127,6 +159,9 @@ def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     why = scope.why if undecided and (declined or move != "answer") else ""
     held = _format(log, terms, move, scope)
     warning = f"no function was offered: {why}" if declined and why else ""
+    if move == "answer" and (withheld := withheld_calls(turn_of(log))):
+        names = ", ".join(call.tool for call in withheld)
+        warning = f"{names} was not called: the call had values that nobody named, and {DECLINED}"
     return Ask(messages, held, move, fitted, terms.typed is None, why, warning)
 
 
@@ -152,8 +187,9 @@ def more_is_due(turn: Log, terms: Terms) -> bool:
     wanted = terms.prompts.selection.more and terms.prompts.held
     if not wanted or not terms.parallel or terms.choice != "auto":
         return False
-    last, made = turn[-1], [reply for reply in replies_of(turn) if reply.calls]
-    if len(made) != 1 or last is not made[0] or made[0].move != "decide":
+    made = [reply for reply in replies_of(turn) if reply.calls]
+    since = [m for m in turn if not (isinstance(m, Reply) and narrows(m))]
+    if len(made) != 1 or since[-1] is not made[0] or made[0].move != "decide":
         return False
     calls = made[0].calls
     legal = not any(call.problem for call in calls) and len(calls) < MOST_CALLS
@@ -223,7 +259,7 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
         return narrowing_schema(move, scope.specs)
     least, most = scope.least, scope.most
     if move == "more":
-        scope, least, most = _scope(without_last_reply(log), terms), MOST_CALLS, MOST_CALLS
+        scope, least, most = _scope(without_last_calls(log), terms), MOST_CALLS, MOST_CALLS
     elif terms.prompts.selection.more and not may_ask_for_several(question_of(turn_of(log))):
         most = most or 1  # else small models add calls that nothing in the question asks for
     return reply_schema(

@@ -106,7 +106,7 @@ def test_a_kill_while_lines_are_taken_out_loses_none(tmp_path: Path, place: int)
     """So is the folder left when the lines that are kept are written back up to some byte."""
     answers = tmp_path / "answers"
     kept, before = lines(DONE), lines(MIXED)
-    (tmp_path / "answers.saved").write_bytes(kept)
+    (tmp_path / "answers.azent-saved").write_bytes(kept)
     answers.write_bytes(kept[:place] + before[place:])
     ask(answers)
     check(answers)
@@ -114,7 +114,7 @@ def test_a_kill_while_lines_are_taken_out_loses_none(tmp_path: Path, place: int)
 
 
 def test_lines_that_were_saved_of_a_file_that_is_gone_do_not_come_back(tmp_path: Path) -> None:
-    (tmp_path / "answers.saved").write_bytes(lines([{"id": 1, "answer": "old"}]))
+    (tmp_path / "answers.azent-saved").write_bytes(lines([{"id": 1, "answer": "old"}]))
     for _ in range(2):
         ask(tmp_path / "answers")
     assert b"old" not in (tmp_path / "answers").read_bytes()
@@ -124,7 +124,7 @@ def test_lines_that_were_saved_of_a_file_that_is_gone_do_not_come_back(tmp_path:
 # ---- what others may have put there --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", [".part", ".saved", ".lock"])
+@pytest.mark.parametrize("ending", [".azent-part", ".azent-saved", ".azent-lock"])
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_link_in_the_place_of_a_helper_leads_nowhere(
     tmp_path: Path, ending: str, whole: bool
@@ -136,18 +136,42 @@ def test_a_link_in_the_place_of_a_helper_leads_nowhere(
     try:
         ask(answers)
     except azent.UsageError:  # a lock cannot be had there
-        assert ending == ".lock"
+        assert ending == ".azent-lock"
     assert secret.read_bytes() == b"the secret"
     assert b"secret" not in answers.read_bytes()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives a file away")
 def test_lines_that_another_user_saved_are_not_taken(tmp_path: Path) -> None:
-    (tmp_path / "answers.saved").write_bytes(lines([{"id": 1, "answer": "theirs"}]))
-    os.chown(tmp_path / "answers.saved", 65534, 65534)
+    (tmp_path / "answers.azent-saved").write_bytes(lines([{"id": 1, "answer": "theirs"}]))
+    os.chown(tmp_path / "answers.azent-saved", 65534, 65534)
     answers = begun(tmp_path / "answers")
     ask(answers)
     check(answers)
+
+
+@pytest.mark.parametrize("ending", [".azent-part", ".azent-saved", ".azent-lock"])
+@pytest.mark.parametrize("begins", [False, True])
+def test_questions_that_bear_the_name_of_a_helper_are_not_removed(
+    tmp_path: Path, ending: str, begins: bool
+) -> None:
+    questions = tmp_path / f"answers{ending}"
+    questions.write_bytes(body := lines([{"id": 1, "question": "1?"}]))
+    if begins:
+        begun(tmp_path / "answers")
+    with pytest.raises(azent.UsageError, match="has the name of a file"):
+        ask(tmp_path / "answers", questions)
+    assert questions.read_bytes() == body
+
+
+@pytest.mark.parametrize("ending", [".part", ".saved", ".lock", ".bak", "~", ".tmp"])
+def test_a_users_copy_beside_the_answers_stays(tmp_path: Path, ending: str) -> None:
+    copy = tmp_path / f"answers{ending}"
+    copy.write_bytes(body := lines([{"id": 1, "answer": "an older one"}]))
+    answers = begun(tmp_path / "answers")
+    ask(answers)
+    check(answers)
+    assert copy.read_bytes() == body
 
 
 # ---- what is no file -----------------------------------------------------------------------------

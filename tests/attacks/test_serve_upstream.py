@@ -17,7 +17,7 @@ from azent import open_model
 from azent.errors import ModelError
 from azent.messages import Request
 from azent.models import Model
-from azent.models.incoming import MOST_PART, MOST_REPLY
+from azent.models.limits import MAX_PART, MAX_REPLY
 from azent.serve import Options
 from tests.asking import NONE, PATHS, USER, WEATHER, said_of
 from tests.serving import script, serving
@@ -79,8 +79,8 @@ ENDLESS: dict[str, Answer] = {
     "a line": (200, {}, [MEGABYTE] * 200),
     "an empty line": (200, {}, [b" " * len(MEGABYTE)] * 200),
     "an event of many lines": (200, {}, [b"data: " + MEGABYTE + b"\n"] * 200),
-    "lines without an end": (200, {}, [LINE * 10] * (MOST_REPLY // 10**6 + 2)),
-    "events without an end": (200, {}, [EVENT * 10] * (MOST_REPLY // 10**6 + 2)),
+    "lines without an end": (200, {}, [LINE * 10] * (MAX_REPLY // 10**6 + 2)),
+    "events without an end": (200, {}, [EVENT * 10] * (MAX_REPLY // 10**6 + 2)),
     "a page of an error": (500, {}, [MEGABYTE] * 200),
     "an error in lines": (500, {}, [MEGABYTE + b"\n"] * 200),
     "a compressed line": (200, {"Content-Encoding": "gzip"}, [gzip.compress(MEGABYTE * 50)]),
@@ -106,11 +106,11 @@ def test_an_endless_description_is_given_up() -> None:
 
 
 def test_long_lines_within_the_limit_are_read() -> None:
-    said = {"message": {"role": "assistant", "content": "x" * (MOST_PART // 2)}, "done": True}
+    said = {"message": {"role": "assistant", "content": "x" * (MAX_PART // 2)}, "done": True}
     reply: Answer = (200, {}, [json.dumps(said).encode() + b"\n"])
     with answering(reply) as host:
         (words, _) = SPEAKERS["ollama"](host).stream(Request(({"role": "user", "content": "Hi"},)))
-    assert len(words.text) == MOST_PART // 2  # type: ignore[union-attr]  # a Delta comes first
+    assert len(words.text) == MAX_PART // 2  # type: ignore[union-attr]  # a Delta comes first
 
 
 # ---- answers that mean something else ------------------------------------------------------------
@@ -138,6 +138,7 @@ def test_an_odd_404_does_not_end_passing_on(page: bytes) -> None:
 
 STATUSES = [(401, 502), (403, 502), (407, 502), (400, 400), (413, 413), (422, 422), (429, 429)]
 STATUSES += [(500, 502), (503, 502)]
+ODD_STATUSES = [101, 103, 199, 300, 301, 302, 304, 307, 308, 399, 600, 999]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -149,6 +150,18 @@ def test_statuses_with_tools_say_whose_fault_it_is(path: str, theirs: int, ours:
     assert answer.status_code == ours
     assert said_of(answer)
     assert theirs != 429 or answer.headers["retry-after"] == "7"
+
+
+def test_no_client_is_sent_elsewhere_or_given_a_status_that_is_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    odd = [(status, {"Location": "http://elsewhere.example/"}, [b"{}"]) for status in ODD_STATUSES]
+    with answering(*odd) as host, serving({"m": SPEAKERS["ollama"](host)}) as url:
+        for status in ODD_STATUSES:
+            answer = chat(url, "/v1/chat/completions", tools=False)
+            assert answer.status_code == 502, status
+            assert "location" not in answer.headers
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -71,7 +71,8 @@ _ENDS = (
     rf"|</?{_BAR}DSML{_BAR} ?(?:function_calls|tool_calls|calls)>"
     r"|<end_of_turn>|<turn\|>|<eos>|<bos>|<seed:[be]os>|<sop>|</s>(?=\s*\Z|\n)|\[/INST\]|\[gMASK\]"
     r"|<\|(?:open|close)\|>(?:response|tools|message|think)(?:<\|sep\|>|\Z)"
-    r"|<end_function_call>|\[e~\[|\]~!b\[|\]<\]minimax\[>\[(?:</?tool_call>)?|✿RETURN✿:?"
+    r"|<end_function_call>|\[e~\[|\]~!b\[|\]<\]minimax\[>\[(?:</?tool_call>)?|✿RETURN✿[:：]?"
+    r"|<co(?:: ?[\d:,\[\] ]{1,40})?>|</co(?:: ?[\d:,\[\] ]{1,40})?>"
 )
 _LOOSE_ENDS = rf"</{_CALL_TAGS}>|</arg_(?:key|value)>"
 _MARKERS = re.compile(f"{_ENDS}|{_LOOSE_ENDS}")

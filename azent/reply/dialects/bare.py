@@ -15,22 +15,40 @@ from azent.reply.weigh import call_with, protocol
 from azent.validate import resolved_tool
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,80}(?::\d{1,4})?)"
+_FRAME = r"(?:[*`\"]{1,3}|#{1,4} )?"  # what a model may set a name off with
+_SET_OFF = r"[*`\"]{0,3}(?:\s{0,4}:)?[*`\"]{0,3}"
+_LABEL = (
+    r"(?:[*`\"]{0,3}(?:arguments|args|input|parameters|tool_input)[*`\"]{0,3}\s{0,2}[:=]"
+    r"[*`\"]{0,3})?"
+)
+_SPACES = r"[*`\"]{0,3}\s{0,8}"
+_CALL_ID = r"(?:\[CALL_ID\][\w-]{0,40})?"
 _INPUT = r"\s{0,8}(?:```(?:json)?\s{0,8})?(?=\{|<arg_key>)"
-NAMED = r"[A-Za-z_][\w.:-]{0,90}(?:\s{0,4}:)?\s{0,8}(?:[{<`]|\Z)"
-MARKED = r"(?:call:|functions\.)[\w.:-]{1,90}\s{0,8}\{|[A-Za-z_][\w.:-]{0,90}\[ARGS\]\s{0,8}\{"
+NAMED = (
+    rf"{_FRAME}[A-Za-z_][\w.:-]{{0,90}}{_SET_OFF}\s{{0,8}}"
+    rf"(?:{_LABEL}\s{{0,8}}[{{<`]|[*`\"]{{0,3}}[a-z_]{{0,14}}[*`\"]{{0,3}}\s{{0,2}}[:=]?{_SPACES}\Z)"
+)
+MARKED = (
+    r"(?:call: ?|functions\.)[\w.:-]{1,90}\s{0,8}\{"
+    rf"|[A-Za-z_][\w.:-]{{0,90}}{_CALL_ID}\[ARGS\]\s{{0,8}}\{{"
+)
 _TO = r"(?:assistant ?)?(?:commentary|analysis)? ?to=[\w.:-]{1,100}"
 HEADER = rf"{_TO}[ \w]{{0,30}}\s{{0,8}}\{{"
 BEGUN_HEADER = rf"{_TO}\s{{0,8}}<\|"
-THOUGHT = r"analysis(?=\w)|assistantfinal(?=\S)"
-_NAMED = re.compile(rf"(?:call:)?{_NAME}(?:\[ARGS\]|\s{{0,4}}:)?{_INPUT}")
+THOUGHT = r"analysis(?=\w)|commentary(?=[A-Z])|assistantfinal(?=\S)"
+_NAMED = re.compile(
+    rf"(?:call: ?)?{_FRAME}{_NAME}(?:{_CALL_ID}\[ARGS\]|{_SET_OFF}\s{{0,8}}{_LABEL}){_INPUT}"
+)
 _HEADER = re.compile(
     r"(?:assistant ?)?(?:commentary|analysis)? ?to=(?:functions\.)?(?P<name>[\w.-]+)"
     r" ?(?:commentary)? ?(?:json|code)?\s{0,8}(?=\{)"
 )
-_THOUGHT = re.compile(r"analysis(?=\w)")
+_THOUGHT = re.compile(r"(?P<channel>analysis|commentary)(?=\w)")
 _THOUGHT_END = re.compile(r"assistant(?:final|(?=(?:commentary|analysis) ?to=))")
 _BEGUN = re.compile(
-    rf"{_NAME}(?:\s{{0,4}}:)?\s{{0,8}}(?:`{{1,3}}[a-z]{{0,4}}\s{{0,8}}|<\w{{0,7}})?\Z"
+    rf"{_FRAME}{_NAME}{_SET_OFF}\s{{0,8}}"
+    rf"(?:(?:{_LABEL}\s{{0,8}})?(?:`{{1,3}}[a-z]{{0,4}}\s{{0,8}}|<\w{{0,7}})?"
+    rf"|[*`\"]{{0,3}}[a-z_]{{0,14}}[*`\"]{{0,3}}\s{{0,2}}[:=]?{_SPACES})\Z"
 )
 _AFTER = re.compile(r"\s*+(?:```)?[\s,;]*+")
 _CALL_END = re.compile(r"\s*+</tool_call>")
@@ -90,15 +108,18 @@ def header(text: str, at: int, terms: Terms) -> Block | None:
 
 
 def thought(text: str, at: int, terms: Terms) -> Block | None:
-    """Harmony's reasoning without its marks: `analysis...assistantfinal...`."""
+    """Harmony's channels without their marks: `analysis...assistantfinal...`."""
     opener, closer = _THOUGHT.match(text, at), _THOUGHT_END.search(text, at)
     if closer is None:
         return Block(len(text), open=True) if terms.more else None
-    thinking = text[opener.end() : closer.start()] if opener else ""
+    said = text[opener.end() : closer.start()] if opener else ""
     call = header(text, closer.end(), terms)
     if call is None and terms.more and len(text) - closer.end() < 160:
         return Block(len(text), open=True)
-    return replace(call or Block(closer.end()), thinking=thinking)
+    block = call or Block(closer.end())
+    if opener and opener.group("channel") == "commentary":
+        return replace(block, words=said)
+    return replace(block, thinking=said)
 
 
 def _unless_protocol(name: str, text: str, at: int, terms: Terms) -> Block | None:

@@ -23,6 +23,7 @@ _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
 _WORD = re.compile(r"\w++(?!\s*+=)")
 _SPACE = re.compile(r"(?:\s|#[^\n]*)*+")
 _BETWEEN = re.compile(r"[\s,;]*+")
+_SHUT = re.compile(r"\)[)\]\s]*(?:</?\|?\w+\|?>\s*|```\s*)*\Z")
 _NO_STRING = "0123456789-TFN"
 
 
@@ -124,9 +125,16 @@ class Reader:
             reach = max(other.end for other in found)
             raise Fault("quotes or backslashes in it can be read in two ways", at, reach=reach)
         if not found[0].ended:
+            self._check_quotes(found[0], at)
             raise _OutOfText(self.name)
         self.bent += found[0].bent
         return found[0]
+
+    def _check_quotes(self, reading: Reading, at: int) -> None:
+        """Raises Fault where a string has no end though its call has: then its quotes are wrong."""
+        whole = not (self.terms.more or self.terms.cut)
+        if whole and reading.cut and _SHUT.search(self.text):
+            raise Fault("a string in it has no end", at, reach=len(self.text))
 
     def _ends_in_a_word(self, reading: Reading) -> bool:
         """Does a word touch its end, as in 'O'Brien', that is no name of the next argument?"""

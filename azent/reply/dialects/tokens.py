@@ -59,7 +59,10 @@ FUNCTION_GEMMA = Tokens(
     needs_end=True,
 )
 QWEN_AGENT = Tokens(
-    re.compile(r"✿FUNCTION✿\s*:?\s*(?P<name>[^\s{}✿]+)\s*✿ARGS✿\s*:?\s*(?=\{)"),
+    re.compile(
+        r"✿FUNCTION✿\s*[:：]?\s*(?P<name>[^\s{}✿]+)\s*"
+        r"✿ARGS✿\s*[:：]?\s*(?:```(?:json)?\s*)?(?=\{)"
+    ),
     re.compile(r"(?=✿RE(?:SULT|TURN)✿)"),
 )
 
@@ -168,7 +171,11 @@ def function_gemma(text: str, at: int, terms: Terms) -> Block | None:
 
 
 def qwen_agent(text: str, at: int, terms: Terms) -> Block | None:
-    return token_call(text, at, terms, QWEN_AGENT, r"✿FUNCTION✿[^{]*")
+    """A call; a name without an input is one that was cut only where the length limit cut it."""
+    block = token_call(text, at, terms, QWEN_AGENT, r"✿FUNCTION✿[^{]*")
+    if block is None or block.calls or terms.more or terms.cut or block.problem is None:
+        return block
+    return block if "{" in text[at : block.end] else replace(block, problem=without_object())
 
 
 def unfinished(text: str, terms: Terms) -> Block:

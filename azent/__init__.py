@@ -1,4 +1,4 @@
-"""azent: function calling for the models that you run yourself.
+"""azent: function calling for models that you run yourself.
 
     import azent
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Where each public name lives. Type checkers read the imports below instead; a test compares them.
+# The module of each public name. Type checkers read the imports below; a test compares the two.
 _HOMES = {
     "agent": ("Agent",),
     "decide": ("chat_of", "select"),

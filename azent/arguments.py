@@ -1,4 +1,4 @@
-"""Arguments that make no sense are refused where they are given, by their name."""
+"""Check the arguments of public functions; a wrong one raises UsageError with its name."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ Number = TypeVar("Number", int, float)
 
 
 def at_least(name: str, value: Number, least: int) -> Number:
-    """The value, a number that must not be less than that. Raises UsageError."""
+    """Return the value if it is a number of at least `least`, else raise UsageError."""
     if _is_number(value) and value >= least:
         return value
     raise UsageError(f"{name} is {_shown(value)}", f"It must be a number, {least} or more.")
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """The value, a whole number that must not be less than that. Raises UsageError."""
+    """Return the value as an int of at least `least`, else raise UsageError."""
     if isinstance(value, SupportsIndex) and _is_number(value) and int(value) >= least:
         return int(value)
     raise UsageError(f"{name} is {_shown(value)}", f"It must be a whole number, {least} or more.")
 
 
 def flag(name: str, value: Any) -> bool:
-    """The value, which must be True or False. Raises UsageError."""
+    """Return the value if it is True or False, else raise UsageError."""
     if isinstance(value, bool):
         return value
     raise UsageError(f"{name} is {_shown(value)}", "It is True or False.")
 
 
 def place(name: str, value: Any) -> Path:
-    """The value as a path. Raises UsageError."""
+    """Return the value as a path, else raise UsageError."""
     if isinstance(value, str | PathLike) and isinstance(fspath(value), str):
         return Path(value)
     raise UsageError(f"{name} is {_shown(value)}", "It must be a path: a text, or a pathlib.Path.")
 
 
 def named(name: str, value: Any) -> dict[str, Any]:
-    """The value, which must be values by names, or None for none. Raises UsageError."""
+    """Return the value as a dict with string keys, {} for None, else raise UsageError."""
     if value is None:
         return {}
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
@@ -52,12 +52,12 @@ def named(name: str, value: Any) -> dict[str, Any]:
 
 
 def seconds(name: str, value: float) -> float:
-    """The value, at most what a lock can wait for, which is centuries. Raises UsageError."""
+    """Return the value, capped at the longest timeout of a lock. Raises UsageError if negative."""
     return min(at_least(name, value, 0), threading.TIMEOUT_MAX)
 
 
 def sendable(name: str, text: str) -> str:
-    """The text, which must not hold what no encoding can carry. Raises UsageError."""
+    """Return the text if UTF-8 can encode it, else raise UsageError."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -67,28 +67,28 @@ def sendable(name: str, text: str) -> str:
 
 
 def one_of(name: str, value: str, words: Sequence[str]) -> str:
-    """The value, which must be one of these words. Raises UsageError."""
+    """Return the value if it is one of `words`, else raise UsageError."""
     if value in words:
         return value
     raise UsageError(f"{name} is {value!r}", f"It can be one of: {', '.join(words)}.")
 
 
 def text(name: str, value: Any) -> str:
-    """The value, which must be a text. Raises UsageError."""
+    """Return the value if it is a str, else raise UsageError."""
     if isinstance(value, str):
         return value
     raise UsageError(f"{name} is {_shown(value)}", "It must be a text (str).")
 
 
 def called(name: str, value: Any, what: str) -> Any:
-    """The value, which must be a function, `what` says of what. Raises UsageError."""
+    """Return the value if it is callable, else raise UsageError; `what` completes "a function"."""
     if callable(value):
         return value
     raise UsageError(f"{name} is {_shown(value)}", f"It must be a function {what}.")
 
 
 def called_with_one(name: str, value: Any, what: str) -> Any:
-    """The value, a function that can be given one thing, `what` says which. Raises UsageError."""
+    """Return the value if it can be called with one argument, else raise UsageError."""
     import inspect
 
     called(name, value, what)
@@ -103,21 +103,21 @@ def called_with_one(name: str, value: Any, what: str) -> Any:
 
 
 def text_or_function(name: str, value: Any) -> Any:
-    """The value, which must be a text or a function. Raises UsageError."""
+    """Return the value if it is a str or a function, else raise UsageError."""
     if isinstance(value, str) or callable(value):
         return value
     raise UsageError(f"{name} is {_shown(value)}", "It must be a text, or a function.")
 
 
 def word_or_test(name: str, value: Any) -> Any:
-    """The value, a text that is not empty, or a function of one thing. Raises UsageError."""
+    """Return a non-empty str or a function of one argument unchanged, else raise UsageError."""
     if callable(value):
         return called_with_one(name, value, "from a Reply to True or False")
     return text_or_function(name, value or None)
 
 
 def many(name: str, value: Any, example: str) -> Iterable[Any]:
-    """The value, which must be a collection of things, not one of them. Raises UsageError."""
+    """Return the value if it is a collection and no single item, else raise UsageError."""
     one = isinstance(value, str | bytes | Mapping | Call) or not isinstance(value, Iterable)
     if one:
         raise UsageError(f"{name} is {_shown(value)}", f"Give a list: {example}.")
@@ -126,12 +126,12 @@ def many(name: str, value: Any, example: str) -> Iterable[Any]:
 
 
 def log_in(value: Any) -> Log:
-    """The log of an Answer, or a log as it is. Raises UsageError for what is neither."""
+    """Return the log of an Answer, or a log unchanged. Raises UsageError for other values."""
     return value.log if isinstance(value, Answer) else log_of_messages(value)
 
 
 def log_of_messages(value: Any) -> Log:
-    """The value as a log. Raises UsageError that says what was meant instead."""
+    """Return the value if it is a log, else raise UsageError with advice."""
     if isinstance(value, Answer):
         raise UsageError("log is an Answer", "Give the log that it has: log=answer.log.")
     if isinstance(value, str):
@@ -144,7 +144,7 @@ def log_of_messages(value: Any) -> Log:
 
 
 def _is_number(value: Any) -> bool:
-    """Numbers of other libraries are numbers too; True and False are none here."""
+    """Return whether a value is a number, those of other libraries included, bool excluded."""
     return hasattr(type(value), "__float__") and not isinstance(value, bool)
 
 

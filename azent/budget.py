@@ -1,10 +1,10 @@
-"""Fitting a conversation into the model's context, before the server cuts it in silence.
+"""Fit a conversation into the model's context window, because servers cut long requests silently.
 
-What a request takes is estimated from its characters, and corrected by what the server counted for
-earlier requests of the same log. Past `FULL` of the context it shrinks at once to `AIM`, as a note
-in the log, so that requests begin alike, and the server's cache of the prefix holds, until the next
-time. Old results go first, then whole old turns, then all but the ends of the last results; the
-system text, the tools and the last question never do.
+The tokens of a request are estimated from its characters, and corrected by the server's counts for
+earlier requests of the same log. A conversation that exceeds `FULL` of the window is reduced to
+`AIM` at once, by a note in the log, so that later requests share a prefix that the server has in
+its cache. Old results are left out first, then whole old turns, then the middle of the last
+results; the system text, the tools and the last question are always sent.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from azent.messages import ChatMessage, Log, Message, Move, Note, Question, Repl
 from azent.request import Terms, messages_for, summary_messages
 from azent.shrunk import results_cut, summary_of, turns_left_out
 
-FULL = 0.8
-AIM = 0.5
-CUT = 0.6  # of what was expected: a server that counts less than that has cut the request
-WORTH_HIDING = 100  # characters; a shorter result is hardly longer than the word that it is hidden
-SHORTEST = 100  # characters to which the last results may have to be cut
-SUMMED_CHARS = 300  # of each result, for a summary
-MESSAGE_TOKENS = 6  # that a chat template puts around a message
+FULL = 0.8  # of the context window: a larger request is reduced
+AIM = 0.5  # of the context window: the size after the reduction
+CUT = 0.6  # of the expected tokens: a server that read fewer has cut the request
+WORTH_HIDING = 100  # characters; hiding a shorter result saves next to nothing
+SHORTEST = 100  # characters; the last results are never cut to less
+SUMMED_CHARS = 300  # characters of each result in the request for a summary
+MESSAGE_TOKENS = 6  # added by the chat template for each message
 IMAGE_TOKENS = 800
-MOST_CORRECTED = 2.5  # times the estimate
+MOST_CORRECTED = 2.5  # the estimate is corrected by this factor at most
 PIECE = re.compile(
     r"[A-Za-z]{1,7}|[0-9]|[!-/:-@\[-`{-~]{1,2}"
     r"|[\u0080-\u2fff]{1,2}|[\u3000-\U0010ffff]|\n+|[ \t]{3,16}"
@@ -39,15 +39,15 @@ PIECE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a request is expected to take of a context: its estimate, and that corrected."""
+    """The estimated size of a request."""
 
-    estimate: int
-    expected: int
-    num_ctx: int
+    estimate: int  # tokens, from the characters
+    expected: int  # tokens, the estimate times the correction
+    num_ctx: int  # tokens, the size of the context window
 
 
 def estimate(messages: Iterable[ChatMessage]) -> int:
-    """About how many tokens messages are: one for a short word, a digit, two marks, a character."""
+    """Return the estimated tokens of chat messages: one for each piece of their text (`PIECE`)."""
     return sum(
         MESSAGE_TOKENS + _pieces(m["content"]) + IMAGE_TOKENS * len(m.get("images", ()))
         for m in messages
@@ -55,18 +55,18 @@ def estimate(messages: Iterable[ChatMessage]) -> int:
 
 
 def _pieces(text: str) -> int:
-    # One after the other: `findall` would stop every other thread until it is through the text.
+    # Not `findall`, which would block all other threads until it has read the whole text.
     return sum(1 for _ in PIECE.finditer(text))
 
 
 def fit(log: Log, messages: Iterable[ChatMessage], num_ctx: int) -> Fit:
-    """What a request for a log is expected to take."""
+    """Return the estimated size of a request for a log."""
     guess = estimate(messages)
     return Fit(guess, round(guess * correction(log)), num_ctx)
 
 
 def correction(log: Log) -> float:
-    """How many tokens the server counted for each that was estimated."""
+    """Return the ratio of counted to estimated tokens in the log, at most `MOST_CORRECTED`."""
     usages = [m.usage for m in log if isinstance(m, Reply) and m.usage]
     whole = [usage for usage in usages if usage.prompt_tokens > CUT * usage.estimated_tokens > 0]
     if not whole:
@@ -76,7 +76,7 @@ def correction(log: Log) -> float:
 
 
 def too_large(fitted: Fit) -> str:
-    """A warning where a request cannot fit, though nothing more can be left out of it; or ""."""
+    """Return a warning if a request that cannot be reduced further does not fit, else ""."""
     if fitted.expected <= fitted.num_ctx:
         return ""
     return (
@@ -86,7 +86,7 @@ def too_large(fitted: Fit) -> str:
 
 
 def cut(fitted: Fit, usage: Usage) -> str:
-    """A warning where the server read less than it was sent, or forgot some of it; or ""."""
+    """Return a warning if the server cut the request, or the reply left the window; else ""."""
     read = usage.prompt_tokens
     is_less = fitted.expected > AIM * fitted.num_ctx and read < CUT * fitted.expected
     if read and (is_less or read >= fitted.num_ctx):
@@ -103,28 +103,28 @@ def cut(fitted: Fit, usage: Usage) -> str:
 
 
 def shrink(log: Log, terms: Terms, move: Move) -> Note | None:
-    """The note by which the next request fits; None where it fits, or nothing can be left out.
+    """Return the note that makes the next request fit; None if it fits or cannot be reduced.
 
-    Raises ContextTooSmall where the system text and the tools alone take all of the context.
+    Raises ContextTooSmall if the system text and the tools alone fill the context window.
     """
-    if terms.num_ctx is None or _size(log, terms, move) <= FULL * terms.num_ctx:
+    if terms.num_ctx is None or _request_tokens(log, terms, move) <= FULL * terms.num_ctx:
         return None
     _refuse_too_small(log, terms, move)
-    notes = _notes(log)
-    aimed = _first_that_fits(notes, AIM * terms.num_ctx, log, terms, move)
+    notes = _reductions(log)
+    aimed = _first_fitting(notes, AIM * terms.num_ctx, log, terms, move)
     if aimed is not None:
         return aimed
-    return _first_that_fits(_cuts(log), FULL * terms.num_ctx, log, terms, move)
+    return _first_fitting(_cuts_of_last_results(log), FULL * terms.num_ctx, log, terms, move)
 
 
 def to_sum_up(log: Log, note: Note, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:
-    """The request for a summary of the turns that a note leaves out, or of the last that fit.
+    """Return the request for a summary of the turns that a note leaves out.
 
-    `asked` takes the place of the set's words.
+    Oldest turns are dropped until the request fits. `asked` replaces the prompt set's instruction.
     """
     before, summary = turns_left_out(log), summary_of(log)
     gone: Log = tuple(chain.from_iterable(turns(log)[: note.turns]))
-    cut = Note("shrunk", ids=tuple(_lengths(gone, {})), chars=SUMMED_CHARS)
+    cut = Note("shrunk", ids=tuple(_sent_lengths(gone, {})), chars=SUMMED_CHARS)
     room = FULL * (terms.num_ctx or inf) / correction(log)
     request: tuple[ChatMessage, ...] = ()
     for count in range(before, note.turns):
@@ -134,27 +134,30 @@ def to_sum_up(log: Log, note: Note, terms: Terms, asked: str = "") -> tuple[Chat
     return request
 
 
-def _size(log: Log, terms: Terms, move: Move) -> float:
+def _request_tokens(log: Log, terms: Terms, move: Move) -> float:
     return estimate(messages_for(log, terms, move)) * correction(log)
 
 
-def _first_that_fits(
+def _first_fitting(
     notes: Sequence[Note], room: float, log: Log, terms: Terms, move: Move
 ) -> Note | None:
-    """The mildest of ever harsher notes by which a request fits, else the harshest that helps."""
+    """Return the first note whose request fits into `room` tokens, else the last if it helps.
+
+    `notes` are in the order of growing cuts, so the first is found by bisection.
+    """
 
     def size(note: Note) -> float:
-        return _size((*log, note), terms, move)
+        return _request_tokens((*log, note), terms, move)
 
     if not notes:
         return None
     found = bisect_left(notes, True, key=lambda note: size(note) <= room)
     note = notes[min(found, len(notes) - 1)]
-    return note if size(note) < _size(log, terms, move) else None
+    return note if size(note) < _request_tokens(log, terms, move) else None
 
 
-def _notes(log: Log) -> list[Note]:
-    """Ever harsher notes: more and more old results, then the first turns too."""
+def _reductions(log: Log) -> list[Note]:
+    """Return notes in the order of growing cuts: more and more old results, then old turns too."""
     gone = turns_left_out(log)
     ids = _old_results(log, gone)
     hidden = [Note("shrunk", ids=ids[:count], turns=gone) for count in range(1, len(ids) + 1)]
@@ -163,15 +166,15 @@ def _notes(log: Log) -> list[Note]:
 
 
 def _old_results(log: Log, gone: int) -> tuple[str, ...]:
-    """The results that are still sent whole, the last round's apart."""
-    shown = _lengths(chain.from_iterable(turns(log)[gone:]), results_cut(log))
-    spared = _last_round(log)
+    """Return the ids of results that are still sent in full, except those of the last round."""
+    shown = _sent_lengths(chain.from_iterable(turns(log)[gone:]), results_cut(log))
+    spared = _ids_of_last_round(log)
     return tuple(id for id, length in shown.items() if length > WORTH_HIDING and id not in spared)
 
 
-def _cuts(log: Log) -> list[Note]:
-    """Ever harsher notes: the last round's results, cut to less and less."""
-    ids, shown = _last_round(log), _lengths(log, results_cut(log))
+def _cuts_of_last_results(log: Log) -> list[Note]:
+    """Return notes that cut the results of the last round, each to two thirds of the one before."""
+    ids, shown = _ids_of_last_round(log), _sent_lengths(log, results_cut(log))
     longest = max((shown.get(id, 0) for id in ids), default=0)
     lengths = []
     while (longest := longest * 2 // 3) >= SHORTEST:
@@ -179,20 +182,20 @@ def _cuts(log: Log) -> list[Note]:
     return [Note("shrunk", ids=ids, chars=length) for length in lengths]
 
 
-def _lengths(messages: Iterable[Message], cuts: Mapping[str, int]) -> dict[str, int]:
-    """How many characters of each result are sent, by id."""
+def _sent_lengths(messages: Iterable[Message], cuts: Mapping[str, int]) -> dict[str, int]:
+    """Return how many characters of each result are sent, by id."""
     results = (message for message in messages if isinstance(message, Result))
     return {r.id: min(len(r.text), cuts.get(r.id, len(r.text))) for r in results}
 
 
-def _last_round(log: Log) -> tuple[str, ...]:
-    """The calls of the last reply that made some, in the turn that goes on."""
+def _ids_of_last_round(log: Log) -> tuple[str, ...]:
+    """Return the ids of the last reply's calls in the current turn."""
     made = [reply for reply in replies_of(turn_of(log)) if reply.calls]
     return tuple(call.id for call in made[-1].calls) if made else ()
 
 
 def _refuse_too_small(log: Log, terms: Terms, move: Move) -> None:
-    """Raise ContextTooSmall where even a question without words would not fit."""
+    """Raise ContextTooSmall if even a request with an empty question does not fit."""
     bare = messages_for((Question(""),), terms, move)
     needed = round(estimate(bare) * correction(log))
     if terms.num_ctx is not None and needed >= terms.num_ctx:

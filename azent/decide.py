@@ -1,4 +1,4 @@
-"""One decision of a model, with nothing run: what a prompt and a reader are judged by."""
+"""Make one decision of a model without running any call; prompts and parsers are measured by it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,17 @@ def select(
     repairs: int = 2,
     encoder: str | Encoder | None = AUTO,
 ) -> Reply:
-    """One decision: which of the tools the model wants called, and with what. Nothing is run.
+    """Return the model's decision: which tools to call with what input. Nothing is run.
 
-    `question` is words, or messages as {"role", "content"} dicts; `tools` are functions, Tools or
-    dicts. A reply that cannot be used is corrected, `repairs` times at most; then BadReply is
-    raised. `encoder` tells how near the functions are to the question, where the set asks for that:
-    an address, an open one, "auto" for the one in the process where it is installed, or None.
-    Also raises UsageError, SchemaError and ModelError's kinds.
+    - `question`: text, or messages as {"role", "content"} dicts
+    - `tools`: functions, Tools or dicts
+    - `model`: an address or an open model
+    - `prompts`: the name, folder or value of a prompt set; None for the one that suits the model
+    - `choice`: "auto", "none", "required" or the name of a tool
+    - `repairs`: most corrections of an unusable reply, after which BadReply is raised
+    - `encoder`: ranks the functions if the prompt set needs it: an address, an open one, None, or
+      "auto" for the installed one
+    Also raises UsageError, SchemaError and subclasses of ModelError.
     """
     opened = open_model(model)
     log, system = log_of(question)
@@ -68,7 +72,7 @@ def select(
 
 
 def _ranked(log: Log, step: Rank, encoder: Encoder | None) -> Log:
-    """The log with the ranking of the functions; an empty one, and a warning, on failure."""
+    """Return the log with a ranking appended; an empty one, and a warning, on failure."""
     try:
         queries = encoder.encode(step.queries, "query") if encoder else []
         passages = encoder.encode(step.passages, "passage") if encoder else []
@@ -79,12 +83,12 @@ def _ranked(log: Log, step: Rank, encoder: Encoder | None) -> Log:
 
 
 def _is_decided(step: Step) -> bool:
-    """Is there nothing more to ask before calls run, or before words are asked for?"""
+    """Return whether the decision is made: the next step runs calls or asks for an answer."""
     return not isinstance(step, Ask | Rank) or (isinstance(step, Ask) and step.move == "answer")
 
 
 def _decision(turn: Log) -> Reply:
-    """Return the last decision of a turn, with all its calls and what all requests cost."""
+    """Return the last decision of a turn, with all its calls and the usage of the whole turn."""
     replies, merged = replies_of(turn), replies_of(folded(turn))
     usages = [reply.usage for reply in replies if reply.usage]
     if not usages:
@@ -95,7 +99,7 @@ def _decision(turn: Log) -> Reply:
 
 
 def log_of(question: Words) -> tuple[Log, str]:
-    """The log that messages as dicts make, and the system text among them."""
+    """Return the log and the system text of a question given as text or as dicts."""
     if isinstance(question, str):
         return (Question(sendable("question", question)),), ""
     makers: dict[str, Callable[[str], Any]] = {
@@ -120,10 +124,7 @@ def _said(message: Any) -> tuple[str, str]:
 
 
 def chat_of(log: Answer | Log) -> list[dict[str, str]]:
-    """What was said in a log, as {"role", "content"} dicts: the questions and the answers.
-
-    An Answer has its log with it.
-    """
+    """Return the questions and answers of a log or an Answer as {"role", "content"} dicts."""
     chat = []
     for message in log_in(log):
         if isinstance(message, Question):

@@ -1,6 +1,6 @@
-"""Looking at a log: its turns, what waits in them, and whether they go in circles.
+"""Queries on a log: its turns, its calls without results, and repeated replies.
 
-A turn is a question and all that follows it up to the next one.
+A turn is a question and all messages up to the next question.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from azent.messages import Call, Log, Message, Note, Question, Reply, Result
 
-ALTERNATIONS = 3  # a pair of replies that comes this often ends the turn
+ALTERNATIONS = 3  # a turn stops when a pair of replies comes this often
 WITHHELD = "not run: the model says that no function is made for this request"
-REPEATS = 3  # so does the same reply this often in a row
+REPEATS = 3  # a turn stops when one reply comes this often in a row
 
 
 def turns(log: Log) -> list[Log]:
-    """The turns of a log: each begins with a question, but for what stands before the first."""
+    """Return the turns of a log; messages before the first question form a turn of their own."""
     questions = [at for at, message in enumerate(log) if isinstance(message, Question)]
     starts = sorted({0, *questions}) if log else []
     ends = [*starts, len(log)][1:] if log else []
@@ -26,23 +26,23 @@ def turns(log: Log) -> list[Log]:
 
 
 def turn_of(log: Log) -> Log:
-    """The last turn of a log."""
+    """Return the last turn of a log."""
     start = max((at for at, message in enumerate(log) if isinstance(message, Question)), default=0)
     return log[start:]
 
 
 def questions_of(log: Log) -> list[str]:
-    """The texts of the questions in a log."""
+    """Return the texts of the questions in a log."""
     return [message.text for message in log if isinstance(message, Question)]
 
 
 def question_of(turn: Log) -> str:
-    """The text of the question that a turn begins with; "" where it has none."""
+    """Return the text of the question that a turn begins with, or "" if it has none."""
     return next(iter(questions_of(turn)), "")
 
 
 def pending(turn: Log) -> tuple[Call, ...]:
-    """The calls of a turn that have no result yet."""
+    """Return the calls of a turn that have no result yet."""
     results = {message.id for message in turn if isinstance(message, Result)}
     calls = (call for reply in replies_of(turn) for call in reply.calls)
     return tuple(call for call in calls if call.id not in results)
@@ -55,33 +55,33 @@ def withheld_calls(turn: Log) -> tuple[Call, ...]:
 
 
 def signature(reply: Reply) -> tuple[str, ...]:
-    """What a reply wants called, whatever the order."""
+    """Return the calls of a reply as sorted texts: equal for replies with the same calls."""
     return tuple(sorted(key_of(call) for call in reply.calls))
 
 
 def key_of(call: Call) -> str:
-    """A call as text: equal for calls that are the same."""
+    """Return a call as text; calls with the same tool and input give the same text."""
     return json.dumps([call.tool, call.tool_input], sort_keys=True, ensure_ascii=False)
 
 
 def replies_of(turn: Log) -> list[Reply]:
-    """The replies of a turn."""
+    """Return the replies of a turn."""
     return [message for message in turn if isinstance(message, Reply)]
 
 
 def note_in(turn: Log, what: str) -> Note | None:
-    """The last note of a kind in a turn."""
+    """Return the last note of the kind `what` in a turn, or None."""
     notes = (m for m in reversed(turn) if isinstance(m, Note) and m.what == what)
     return next(notes, None)
 
 
 def call_count(log: Log) -> int:
-    """How many calls a log holds."""
+    """Return the number of calls in a log."""
     return sum(len(message.calls) for message in log if isinstance(message, Reply))
 
 
 def folded(turn: Log) -> Log:
-    """The turn with further calls put into the reply that they belong to."""
+    """Return the turn with each "more" reply merged into the reply whose calls it continues."""
     kept: list[Message] = []
     for message in turn:
         if isinstance(message, Reply) and message.move == "more":
@@ -97,7 +97,7 @@ def _with_calls(reply: Message, calls: tuple[Call, ...]) -> Message:
 
 
 def without_last_calls(log: Log) -> Log:
-    """Return the log up to the last reply that made calls."""
+    """Return the messages before the last reply with calls; the whole log if there is none."""
     made = (n for n, message in enumerate(log) if isinstance(message, Reply) and message.calls)
     return log[: max(made, default=len(log))]
 
@@ -109,25 +109,25 @@ def said_in(log: Log) -> str:
 
 
 def rounds(turn: Log) -> int:
-    """The replies of a turn whose calls ran; one that was asked for more counts once."""
+    """Return the number of replies in a turn with a valid call; a "more" reply is not counted."""
     replies = replies_of(folded(turn))
     return sum(any(not call.problem for call in reply.calls) for reply in replies)
 
 
 def failures(turn: Log) -> int:
-    """How many replies in a row, up to the last, could not be used at all."""
+    """Return the number of unusable replies at the end of a turn."""
     useless = itertools.takewhile(lambda reply: not usable(reply), reversed(replies_of(turn)))
     return sum(1 for _ in useless)
 
 
 def usable(reply: Reply) -> bool:
-    """Can the reply be used: has it a legal call, or is nothing wrong with it?"""
+    """Return whether a reply has a valid call, or has neither a problem nor a call."""
     legal = any(not call.problem for call in reply.calls)
     return legal or not (reply.problem or reply.calls)
 
 
 def repeats(made: Sequence[object]) -> bool:
-    """Are the last replies the same one three times, or a pair three times over?"""
+    """Return whether the last 3 items are equal, or the last 6 are a pair of items 3 times over."""
     same = list(made[-REPEATS:])
     pairs = list(made[-2 * ALTERNATIONS :])
     one = len(same) == REPEATS and same.count(same[0]) == REPEATS

@@ -1,7 +1,7 @@
-"""The marks by which chat templates tell who speaks, and how to write text that holds none of them.
+"""The special tokens by which chat templates mark roles, and a way to escape them.
 
-A tokenizer turns such a mark into the same special token wherever it stands, so one inside a tool's
-result could end the result and begin a message of the system or of the user.
+A tokenizer turns such text into the special token wherever it stands, so a token inside a tool's
+result could end the result and begin a message of the system or the user.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _MARKER = re.compile("|".join(re.escape(each) for family in FAMILIES.values() fo
 
 
 def escape_markers(json_text: str) -> str:
-    """JSON with the first character of each mark escaped, as JSON allows: it means the same."""
+    """Return equivalent JSON text in which no special token of a chat template is left."""
     return _MARKER.sub(_escaped, json_text)
 
 

@@ -1,12 +1,12 @@
-"""The values that travel between the parts of azent, and the JSON forms of those that are kept.
+"""Define the values that travel between the parts of azent, and the JSON forms of stored messages.
 
-All are frozen and do nothing. A conversation (`Log`) is a tuple of messages: `Question`, `Ranking`,
-`Reply`, `Result`, `Correction`, `Note`. Whoever holds a log holds the whole state of its
-conversation, so undo is a slice, a branch is a copy of the name, and a store keeps one JSON object
-per message.
+All of them are frozen and have no behaviour. A conversation (`Log`) is a tuple of messages:
+`Question`, `Ranking`, `Reply`, `Result`, `Correction`, `Note`. The log is the whole state of its
+conversation: undo is a slice, a branch is another reference, a store keeps one JSON object per
+message.
 
-What a model streams is a run of `Delta`s closed by one `End`; what a person watches is a run of
-events closed by the `Answer`.
+A model streams `Delta`s and then one `End`. A person watches events, of which the last is the
+`Answer`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ ProblemKind: TypeAlias = Literal[
     "too_many",
 ]
 Move: TypeAlias = Literal["decide", "more", "answer", "single", "gate", "choose", "list"]
-NARROWING = ("gate", "choose", "list")  # the moves that only narrow a decision down
+NARROWING = ("gate", "choose", "list")  # these moves only narrow a decision down
 Spec: TypeAlias = Mapping[str, Any]  # {"name", "description", "parameters": a JSON Schema, ...}
 Specs: TypeAlias = Mapping[str, Spec]  # by name, in the order in which they are offered
 
-# A keyword in schemas that calls are judged by, never in those that a model is shown: where else
-# the value of an argument may stand, by the name that is shown ({"name": [["login"]]}).
+# A keyword in the schemas that calls are validated against, never in those that a model sees: the
+# other paths at which a call may give an argument, by its shown name ({"name": [["login"]]}).
 ALIASES = "azent:aliases"
 ChatMessage: TypeAlias = dict[str, Any]  # {"role", "content"}, as chat servers take it
 
@@ -44,20 +44,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Context(Generic[T]):
-    """What one run hands to its functions; a parameter annotated with it is hidden from the model.
+    """A container for the object that a caller passes to its functions as `context=`.
 
-    `value` is the object that was given as `context=`: connections, a user, settings.
+    A parameter with this annotation is filled in by azent and hidden from the model. `value` is the
+    object itself: connections, a user, settings.
     """
 
     value: T
 
 
-# ---- what the reader makes of a reply ------------------------------------------------------------
+# ---- parts of a reply ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a reply or a call: a kind for programs, a sentence for the model."""
+    """An error in a reply or a tool call: a kind for programs, a sentence for the model."""
 
     kind: ProblemKind
     message: str
@@ -65,9 +66,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One function that the model wants called, with its input as JSON values.
+    """A tool call of the model, its input as JSON values.
 
-    A call with a `problem` is illegal and never runs. `id` is given when the call enters a log.
+    A call with a `problem` is invalid and never runs. `id` is assigned when the call enters a log.
     """
 
     tool: str
@@ -78,35 +79,29 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What requests cost: tokens as the server counted them, and wall time in seconds.
+    """The cost of requests in tokens and seconds; two usages can be added."""
 
-    `load_seconds`, `prompt_seconds` and `reply_seconds` are the server's own account of it.
-    `estimated_tokens` is what azent took the prompt for, where it fits prompts into a context.
-    `cached_tokens` are those of the prompt that the server says it had read before; Ollama counts
-    them as read, but they cost it no `prompt_seconds`.
-    """
-
-    prompt_tokens: int = 0
-    reply_tokens: int = 0
-    requests: int = 0
-    seconds: float = 0.0
-    load_seconds: float = 0.0
-    prompt_seconds: float = 0.0
-    reply_seconds: float = 0.0
-    estimated_tokens: int = 0
-    cached_tokens: int = 0
+    prompt_tokens: int = 0  # of the prompts, as the server counted them
+    reply_tokens: int = 0  # of the replies, as the server counted them
+    requests: int = 0  # number of requests sent
+    seconds: float = 0.0  # wall time
+    load_seconds: float = 0.0  # reported by the server: loading the model
+    prompt_seconds: float = 0.0  # reported by the server: reading the prompts
+    reply_seconds: float = 0.0  # reported by the server: writing the replies
+    estimated_tokens: int = 0  # azent's estimate of prompt_tokens, made to fit the context window
+    cached_tokens: int = 0  # found in the server's cache; Ollama counts them in prompt_tokens
 
     def __add__(self, other: Usage) -> Usage:
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
         return Usage(*(one + another for one, another in pairs))
 
 
-# ---- the messages of a log -----------------------------------------------------------------------
+# ---- messages of a log ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user said. `images` are base64, as Ollama takes them."""
+    """A message of the user. `images` are base64-encoded, as Ollama takes them."""
 
     text: str
     images: tuple[str, ...] = ()
@@ -114,70 +109,55 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How near each offered function is to the question before it, by meaning.
+    """The offered functions, ranked by similarity in meaning to the question that it follows."""
 
-    `scores` are pairs of a name and a score, the nearest function first (`azent.selection`). They
-    are empty where no encoder could tell. `in_context` is the best score of the question together
-    with what was said before it, None for the first question of a conversation.
-    """
-
-    scores: tuple[tuple[str, float], ...] = ()
-    in_context: float | None = None
+    scores: tuple[tuple[str, float], ...] = ()  # (function name, score), best first
+    in_context: float | None = None  # best score with the turn before; None in a first turn
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model said, as it was read.
-
-    `text` is the words outside calls, `thinking` the reasoning, `repairs` what was bent to read it.
-    `move` says what was asked for; `raw` is the text as it came: kept, and never sent again.
-    `done_reason` is the server's: "length" where the reply was cut. `picked` is what a reply that
-    narrows a decision down said: the functions chosen, or the things asked for; None: nothing.
-    """
+    """A reply of the model after parsing."""
 
     calls: tuple[Call, ...] = ()
-    text: str = ""
-    thinking: str = ""
+    text: str = ""  # the text outside tool calls
+    thinking: str = ""  # the reasoning text
     problem: Problem | None = None
-    repairs: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()  # what the parser repaired, one phrase each
     usage: Usage | None = None
-    move: Move = "single"
-    raw: str = ""
-    done_reason: str = "stop"
-    picked: tuple[str, ...] | None = None
+    move: Move = "single"  # the kind of request that was answered
+    raw: str = ""  # the text as received; stored, but never sent again
+    done_reason: str = "stop"  # from the server; "length" if the reply was cut
+    picked: tuple[str, ...] | None = None  # functions or subtasks that a narrowing reply named
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call, as text that the model can read.
-
-    `value` is what the function returned: for the program, neither stored nor compared. `ok` is
-    false where the function did not run, or failed; `problem` says what was wrong with the call.
-    """
+    """The result of a tool call, as text for the model."""
 
     tool: str
     text: str
-    ok: bool = True
-    problem: Problem | None = None
-    value: Any = field(default=None, compare=False, repr=False)
-    id: str = ""
+    ok: bool = True  # False if the function failed or did not run
+    problem: Problem | None = None  # what is wrong with the call itself
+    value: Any = field(default=None, compare=False, repr=False)  # the returned object
+    id: str = ""  # the id of the call
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What azent tells the model about a reply that could not be used."""
+    """A message of azent that tells the model why its last reply was unusable."""
 
     problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that befell the conversation.
+    """A record of an event that changes how the conversation goes on.
 
-    `shrunk`: of the results in `ids` only `chars` characters are still sent, and of the first
-    `turns` turns nothing; `text` sums these up and cost `usage`, where that was asked for.
-    `interrupted`: the calls in `ids` began and their end is not known. `stopped`: the turn ends,
-    for the reason in `text`.
+    - `shrunk`: requests send only `chars` characters of the results in `ids`, and leave out the
+      first `turns` turns; `text` is their summary and `usage` its cost, if one was made.
+    - `interrupted`: the calls in `ids` were started, and whether they finished is unknown.
+    - `stopped`: the turn ends, for the reason in `text`.
     """
 
     what: Literal["shrunk", "interrupted", "stopped"]
@@ -192,31 +172,26 @@ Message: TypeAlias = Question | Ranking | Reply | Result | Correction | Note
 Log: TypeAlias = tuple[Message, ...]
 
 
-# ---- what a model streams ------------------------------------------------------------------------
+# ---- request and streamed reply ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked: chat messages, and the JSON Schema that its text must obey, if any.
-
-    `timeout` is the seconds that are left for the reply; `None` leaves it to the model's settings.
-    `options` go before the model's own (temperature, num_predict, ...), in Ollama's names. `tools`
-    hands functions to the server's own tool calling, for comparison: azent needs none of it.
-    """
+    """A request to a model."""
 
     messages: tuple[ChatMessage, ...]
-    format: dict[str, Any] | None = None
-    timeout: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    tools: tuple[Spec, ...] = ()
+    format: dict[str, Any] | None = None  # JSON Schema for constrained decoding
+    timeout: float | None = None  # seconds for the reply; None: the model's own setting
+    options: Mapping[str, Any] = field(default_factory=dict)  # override the model's; Ollama's names
+    tools: tuple[Spec, ...] = ()  # for native tool calling, only used in comparisons
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply. `calls` are those that the server itself read out of the text.
+    """A piece of a streamed reply. `calls` are tool calls that the server itself parsed.
 
-    `in_reasoning` says of the first text that it is expected to begin within reasoning, whose
-    opening tag stood in the prompt: what comes before the closing tag is then no answer.
+    `in_reasoning` marks the first piece of a reply that is expected to begin inside reasoning,
+    because its opening tag is in the prompt: the text before the closing tag is then no answer.
     """
 
     text: str = ""
@@ -227,20 +202,20 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a reply: why it ended ("stop", "length"), and what it cost."""
+    """The end of a streamed reply: the reason ("stop", "length") and the usage."""
 
     done_reason: str = "stop"
     usage: Usage = Usage(requests=1)
 
 
-# ---- what a person watches -----------------------------------------------------------------------
+# ---- events --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The model is being asked: the move says what for, the number counts a question's requests.
+    """The event that a request is being sent to the model.
 
-    `why` says what was decided before the request, where anything was.
+    `number` counts the requests of the question; `why` gives the decision that led to the request.
     """
 
     move: Move
@@ -250,35 +225,35 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of the answer's text, for a person to see."""
+    """The event that a piece of the answer's text arrived."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A piece of the model's reasoning."""
+    """The event that a piece of the model's reasoning arrived."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """A reply has come to its end and was read."""
+    """The event that a reply is complete and parsed."""
 
     reply: Reply
 
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A function was begun."""
+    """The event that a function was started."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """A function came back after so many seconds, or was refused."""
+    """The event that a function returned after `seconds`, or was refused."""
 
     call: Call
     result: Result
@@ -287,41 +262,36 @@ class CallFinished:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A reply could not be used, and the model is told why."""
+    """The event that a reply was unusable and a correction is sent to the model."""
 
     problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """The conversation was shortened to fit into the context."""
+    """The event that the conversation was shortened to fit the context window."""
 
     note: Note
 
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """Something that the user should know, and that did not stop the run."""
+    """The event of a problem that the user should know about; the run goes on."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a question: the last event.
-
-    `text` is the words, `value` the typed value where one was asked for, `log` the conversation so
-    far, `calls` and `results` those of this question in the order of the calls. `stopped` is None,
-    or says why the run ended early: "rounds", "repeats", "timeout", "refused", "terminated".
-    """
+    """The last event: the outcome of a question."""
 
     text: str
-    value: Any = None
-    log: Log = field(default=(), repr=False)
-    calls: tuple[Call, ...] = ()
-    results: tuple[Result, ...] = ()
+    value: Any = None  # the typed value, if a type was asked for
+    log: Log = field(default=(), repr=False)  # the conversation so far
+    calls: tuple[Call, ...] = ()  # the valid calls of this question
+    results: tuple[Result, ...] = ()  # in the order of the calls
     usage: Usage = Usage()
-    stopped: str | None = None
+    stopped: str | None = None  # "rounds", "repeats", "timeout", "refused", "terminated"
     warnings: tuple[str, ...] = ()
 
 
@@ -353,19 +323,19 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def to_json(message: Message) -> dict[str, Any]:
-    """A message as plain JSON values, fields at their defaults left out, its kind under "kind"."""
-    return {"kind": _NAMES[type(message)], **_plain(message)}
+    """Return a message as a JSON object: its kind under "kind", and the fields not at default."""
+    return {"kind": _NAMES[type(message)], **_json_object(message)}
 
 
 def from_json(data: Any) -> Message:
-    """The message that `to_json` made; KeyError, TypeError or ValueError on anything else."""
+    """Return the message that `to_json` wrote. Raises TypeError, KeyError, ValueError."""
     fields = {name: value for name, value in _object(data).items() if name != "kind"}
     message: Message = read_as(_KINDS[str(data["kind"])], fields)
     return message
 
 
 def read_as(kind: Any, value: Any) -> Any:
-    """A JSON value as the type that an annotation names. Raises KeyError, TypeError, ValueError."""
+    """Return a JSON value as an annotated type. Raises TypeError, KeyError, ValueError."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         types = _field_types(kind)
         return kind(**{name: read_as(types[name], each) for name, each in _object(value).items()})
@@ -390,16 +360,16 @@ def _field_types(kind: type) -> dict[str, Any]:
 def _object(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
-    raise TypeError(f"{value!r:.80} is no object")
+    raise TypeError(f"{value!r:.80} is not an object")
 
 
-def _plain(value: Any) -> dict[str, Any]:
+def _json_object(value: Any) -> dict[str, Any]:
     kept = [f for f in dataclasses.fields(value) if f.compare]
-    said = {f.name: getattr(value, f.name) for f in kept if getattr(value, f.name) != f.default}
-    return {name: _plain_item(item) for name, item in said.items()}
+    items = {f.name: getattr(value, f.name) for f in kept}
+    return {f.name: _json_value(items[f.name]) for f in kept if items[f.name] != f.default}
 
 
-def _plain_item(item: Any) -> Any:
+def _json_value(item: Any) -> Any:
     if dataclasses.is_dataclass(item):
-        return _plain(item)
-    return [_plain_item(each) for each in item] if isinstance(item, tuple) else item
+        return _json_object(item)
+    return [_json_value(each) for each in item] if isinstance(item, tuple) else item

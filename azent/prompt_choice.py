@@ -1,4 +1,4 @@
-"""Chooses the prompt set that a model is asked with."""
+"""Choose the prompt set for a model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from azent.prompt import PromptSet
 
 
 def prompts_for(model: Model, wanted: str | Path | PromptSet | None = None) -> PromptSet:
-    """Return the prompt set that was named, else the one for the model's name or size.
+    """Return the wanted prompt set, else the one for the model's name or size, else `default`.
 
-    The model may ask its server for the size, once. Where the size is not known and no set matches
-    the name, the set is `default`. Raises PromptError.
+    The server may be asked once for the size. Raises PromptError.
     """
     billions = parameters_of(model) if wanted is None else None
     return prompt.load(wanted, model.name, billions)

@@ -1,9 +1,8 @@
-"""A log and its terms in, the chat messages that a model is sent out. Pure.
+"""Build the chat messages of a request from a log and its terms. Pure.
 
-The same log and terms always give the same messages, to the byte, and a log that grows gives
-messages that begin as they did before, so that the server's cache of the prefix holds.
-
-Text inside a result is data: it goes as JSON, with whatever could act as a chat marker escaped.
+Equal logs and terms give byte-identical messages, and the messages of a longer log begin with those
+of the shorter one, so that the server's prefix cache stays valid. Text inside a result is data: it
+is sent as JSON, with every chat marker escaped.
 """
 
 from __future__ import annotations
@@ -36,77 +35,66 @@ from azent.typed import Typed
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What stays fixed for the length of a conversation.
-
-    `choice` holds for the first decision of each question. `rounds` is the most replies whose calls
-    run, `repairs` the most corrections in a row. `readonly`, `repeatable` and `confirm` (a
-    person is asked first) are names of tools. `until` ends a turn: a word that a reply contains, or
-    a function that says so of it.
-    `again` are those that may begin again after a crash, whether they began before it or not.
-    `past` is how many replies of the last turn were there before `choice` was asked for.
-    `parallel` is whether one reply may make several calls; `trusted`, whether the patterns in the
-    specs may be evaluated. `output` is a JSON Schema that answers are held to, and `options` are
-    the server's, for answers alone: decisions are decoded as azent decodes them. `typed` is the
-    type whose values answers must be. `num_ctx` is the context, in tokens, that requests are fitted
-    into; `summarise`, whether the model sums up the turns that are left out to fit. `encoded` is
-    whether an encoder is there, that tells how near the functions are to a question.
-    """
+    """The settings that stay fixed during a conversation."""
 
     specs: Specs
-    prompts: PromptSet
-    system: str = ""
-    choice: str = "auto"
-    rounds: int = 8
-    repairs: int = 2
-    readonly: frozenset[str] = frozenset()
-    repeatable: frozenset[str] = frozenset()
-    confirm: frozenset[str] = frozenset()
-    again: frozenset[str] = frozenset()
-    until: str | Callable[[Reply], bool] | None = None
-    past: int = 0
-    parallel: bool = True
-    trusted: bool = True
-    output: dict[str, Any] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    typed: Typed | None = None
-    num_ctx: int | None = None
-    summarise: bool = False
-    encoded: bool = False
+    prompts: PromptSet  # the prompt set
+    system: str = ""  # the system text
+    choice: str = "auto"  # tool choice for the first decision of a question
+    rounds: int = 8  # most replies of a turn whose calls run
+    repairs: int = 2  # most corrections in a row
+    readonly: frozenset[str] = frozenset()  # names of tools without effects
+    repeatable: frozenset[str] = frozenset()  # tools that may run again with the same input
+    confirm: frozenset[str] = frozenset()  # tools that need a person's approval
+    again: frozenset[str] = frozenset()  # tools that may run again after a crash
+    until: str | Callable[[Reply], bool] | None = None  # a text or test that ends a turn
+    past: int = 0  # replies of the turn made before `choice` was set
+    parallel: bool = True  # whether one reply may make several calls
+    trusted: bool = True  # whether patterns in the specs are evaluated
+    output: dict[str, Any] | None = None  # JSON Schema for decoding answers
+    options: Mapping[str, Any] = field(default_factory=dict)  # the server's, for answers only
+    typed: Typed | None = None  # the type of answers
+    num_ctx: int | None = None  # context window to fit requests into, in tokens
+    summarise: bool = False  # whether the model sums up the turns left out
+    encoded: bool = False  # whether there is an encoder to rank functions
 
 
 def choice_now(turn: Log, terms: Terms) -> str:
-    """The choice of tools that holds now: what was asked for holds until something was called."""
+    """Return the tool choice that applies now: "auto" after a call, before it the caller's."""
     since = replies_of(turn)[terms.past :]
     made = any(reply.calls and not reply.problem for reply in since)
     return "auto" if made else terms.choice
 
 
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
-    """Return the request for a move: system text and tools, the conversation, what to do now.
+    """Return the chat messages of a request: system text and tools, conversation, instruction.
 
-    What a model was asked to do stays before each of its replies, so that a request begins with all
-    of the one before it, and the server reads only what is new.
+    The instruction that led to each earlier reply stays before it, so that a request begins with
+    the whole previous request and the server only reads what is new.
     """
     if move == "gate":
         return gate_messages(log, terms.specs, terms.prompts)
     if move == "more":  # the same request again, to the byte: only its schema differs
         return messages_for(without_last_calls(log), terms, "decide")
-    terms = replace(terms, specs=_shown(log, terms, move))
-    chat = [_chat("system", _system(log, terms, move)), _chat("user", _earlier(log, terms))]
-    *earlier, last = turns(_cut(log))[turns_left_out(log) :] or [()]
+    terms = replace(terms, specs=_shown_specs(log, terms, move))
+    chat = [
+        _chat("system", _system(log, terms, move)),
+        _chat("user", _summary_of_earlier(log, terms)),
+    ]
+    *earlier, last = turns(_with_cut_results(log))[turns_left_out(log) :] or [()]
     for turn in earlier:
         chat += _turn_messages(turn, _with_short_questions(terms))
     chat += _turn_messages(last, _with_short_questions(terms) if move == "answer" else terms)
     chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
-    said = (message for message in chat if message["content"] or message.get("images"))
-    return tuple(_merged(said))
+    filled = (message for message in chat if message["content"] or message.get("images"))
+    return tuple(_merged(filled))
 
 
-def _shown(log: Log, terms: Terms, move: Move) -> Specs:
-    """Return the functions that a request shows.
+def _shown_specs(log: Log, terms: Terms, move: Move) -> Specs:
+    """Return the functions that a request lists.
 
-    Where decoding is held to a schema, the schema alone says which of them a decision is narrowed
-    down to, so that the text of the functions stays the same from one question to the next.
+    With constrained decoding only the schema narrows the functions of a decision down, so that
+    their text in the prompt stays the same from one question to the next.
     """
     choice = choice_now(turn_of(log), terms)
     if terms.prompts.held or move == "answer":
@@ -115,14 +103,17 @@ def _shown(log: Log, terms: Terms, move: Move) -> Specs:
 
 
 def summary_messages(log: Log, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:
-    """The request for a summary of a log: the conversation without tools, and what to do now."""
+    """Return the request for a summary of a log: the conversation without tools, an instruction.
+
+    `asked` replaces the instruction of the prompt set.
+    """
     bare = Terms({}, terms.prompts)
     last = _chat("user", asked or fill(terms.prompts.texts["summary"], {}))
     return tuple(_merged([*messages_for(log, bare, "answer"), last]))
 
 
-def _cut(log: Log) -> Log:
-    """The log, with those results cut that are no longer sent whole."""
+def _with_cut_results(log: Log) -> Log:
+    """Return the log with the texts of shortened results cut."""
     cuts = results_cut(log)
     return tuple(
         replace(m, text=shortened(m.text, cuts[m.id]))
@@ -133,11 +124,11 @@ def _cut(log: Log) -> Log:
 
 
 def _system(log: Log, terms: Terms, move: Move) -> str:
-    """Return what a model is told first: the system text, azent's own, the tools.
+    """Return the system message: the user's system text, azent's own, the tools.
 
-    A set may have another text for answers without calls: small models that were told to reply in
-    JSON do so whatever else they are asked for. After calls the text stays the same, so that the
-    server need not read it anew.
+    A prompt set may have another text for answers without calls ("answering"), because small models
+    keep replying in JSON if the system message says so. After calls the text stays the same, so
+    that the server's prefix cache stays valid.
     """
     if not terms.specs:
         return terms.system
@@ -145,15 +136,15 @@ def _system(log: Log, terms: Terms, move: Move) -> str:
     return _filled(terms.prompts.texts["answering" if bare else "system"], terms)
 
 
-def _earlier(log: Log, terms: Terms) -> str:
-    """What stands in for the turns that are left out."""
+def _summary_of_earlier(log: Log, terms: Terms) -> str:
+    """Return the text that replaces the turns left out, with their summary."""
     if not turns_left_out(log):
         return ""
     return fill(terms.prompts.texts["earlier"], {"summary": summary_of(log)})
 
 
 def _with_short_questions(terms: Terms) -> Terms:
-    """Return the terms without the set's text for questions, if that shows all functions."""
+    """Return the terms without the prompt set's text for questions, if it lists all functions."""
     texts = terms.prompts.texts
     if not {"functions", "examples"} & set(blanks_of(texts.get("question", Text("", "")))):
         return terms
@@ -161,37 +152,37 @@ def _with_short_questions(terms: Terms) -> Terms:
     return replace(terms, prompts=replace(terms.prompts, texts=rest))
 
 
-def _put(text: str, terms: Terms) -> str:
-    """Return a question as the set wants it put."""
+def _question_text(text: str, terms: Terms) -> str:
+    """Return a question in the form that the prompt set gives it."""
     if "question" not in terms.prompts.texts or not terms.specs:
         return text
     return _filled(terms.prompts.texts["question"], terms, text)
 
 
 def _instruction(turn: Log, terms: Terms, move: Move) -> str:
-    """What to do now, which stands last in the request; without tools there is nothing to say."""
+    """Return the instruction at the end of a request, or "" without tools."""
     texts = terms.prompts.texts
     if move == "answer" and terms.typed:
         schema = json.dumps(terms.typed.schema, ensure_ascii=False)
         return fill(texts["value"], {"question": question_of(turn), "schema": schema})
-    name = _text_of(turn, move)
+    name = _instruction_name(turn, move)
     if not terms.specs or name not in texts:
         return ""
     asked = "\n".join(f"- {thing}" for thing in listed(turn))
     return _filled(texts[name], terms, question_of(turn), asked)
 
 
-def _text_of(turn: Log, move: Move) -> str:
-    """Which text of the set says what to do now."""
+def _instruction_name(turn: Log, move: Move) -> str:
+    """Return the name of the prompt set's instruction for a move."""
     if move in ("decide", "single"):
         return "decide" if is_first(turn) else "next"
     return move
 
 
 def _filled(text: Text, terms: Terms, question: str = "", asked: str = "") -> str:
-    """A text with its blanks filled; what it has no blank for, such as all functions, is not made.
+    """Return a text with its blanks filled; values without a blank are not computed.
 
-    `asked` are the separate things that are asked for, where the model has listed them.
+    `asked` is the list of subtasks that the model made of the question.
     """
     makers: dict[str, Callable[[], str]] = {
         "system": lambda: terms.system,
@@ -204,47 +195,47 @@ def _filled(text: Text, terms: Terms, question: str = "", asked: str = "") -> st
 
 
 def _examples(terms: Terms) -> str:
-    """Examples of the user's own tools, each as the set shows one."""
+    """Return examples that call the user's own tools, in the form of the prompt set."""
     prompts = terms.prompts
     if not prompts.examples:
         return ""
     made = examples(terms.specs, prompts.examples, prompts.language)
-    shown = ({"question": each.question, "reply": _wire(each.calls)} for each in made)
+    shown = ({"question": each.question, "reply": _calls_as_json(each.calls)} for each in made)
     return "\n".join(fill(prompts.texts["example"], blanks) for blanks in shown)
 
 
 def _turn_messages(turn: Log, terms: Terms) -> list[ChatMessage]:
-    """Return a turn as the model sees it: before each of its replies stands what it was asked."""
+    """Return the chat messages of a turn, with the instruction for each reply before it."""
     chat: list[ChatMessage] = []
     results = {m.id: m for m in turn if isinstance(m, Result)}
     merged = folded(turn)
     for at, message in enumerate(merged):
         shown = _as_chat(message, results, terms)
         if isinstance(message, Reply) and any(each["content"] for each in shown):
-            chat.append(_chat("user", _asked(merged[:at], terms, message)))
+            chat.append(_chat("user", _past_instruction(merged[:at], terms, message)))
         chat += shown
     return chat
 
 
-def _asked(before: Log, terms: Terms, reply: Reply) -> str:
+def _past_instruction(before: Log, terms: Terms, reply: Reply) -> str:
     """Return the instruction that a reply followed, without the schema of a typed answer."""
     move = "decide" if _is_in_place_of_calls(reply, terms) else reply.move
     return _instruction(before, replace(terms, typed=None), move)
 
 
 def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list[ChatMessage]:
-    """Return what the model sees of a message; results stand in the order of their calls."""
+    """Return the chat messages of a message of the log; results follow the order of their calls."""
     texts = terms.prompts.texts
     match message:
         case Question(text, images):
-            return [_chat("user", _put(text, terms), images)]
+            return [_chat("user", _question_text(text, terms), images)]
         case Reply(calls=calls) if calls:
             calls = tuple(call for call in calls if not _is_withheld(call, results))
             if not calls:
                 return []
-            outcomes = "\n".join(_outcome(call, calls, results) for call in calls)
+            outcomes = "\n".join(_result_line(call, calls, results) for call in calls)
             return [
-                _chat("assistant", _wire(calls)),
+                _chat("assistant", _calls_as_json(calls)),
                 _chat("user", fill(texts["results"], {"results": outcomes})),
             ]
         case Reply(text=text, problem=None):
@@ -278,16 +269,16 @@ def _is_in_place_of_calls(reply: Reply, terms: Terms) -> bool:
     return likely or (reply.move == "decide" and rule != "apart")
 
 
-def _wire(calls: Iterable[Call]) -> str:
-    """Calls as the model is asked to write them."""
+def _calls_as_json(calls: Iterable[Call]) -> str:
+    """Return calls in the JSON format that the model is asked to write."""
     listed = [{"tool": call.tool, "tool_input": call.tool_input} for call in calls]
     return json.dumps({"tools": listed}, ensure_ascii=False)
 
 
-def _outcome(call: Call, calls: Sequence[Call], results: dict[str, Result]) -> str:
-    """Return what came of a call as one line of JSON, with nothing in it that acts as a marker.
+def _result_line(call: Call, calls: Sequence[Call], results: dict[str, Result]) -> str:
+    """Return the result of a call as one line of JSON with chat markers escaped.
 
-    Its input is repeated only if the reply has another call of the same function.
+    The input is included only if the reply has another call of the same function.
     """
     result = results.get(call.id)
     if result is None:
@@ -302,7 +293,7 @@ def _outcome(call: Call, calls: Sequence[Call], results: dict[str, Result]) -> s
 
 
 def _value(text: str) -> Any:
-    """A result's text as the JSON value that it is, or as text."""
+    """Return a result's text decoded if it is canonical JSON, else the text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -311,7 +302,7 @@ def _value(text: str) -> Any:
 
 
 def _merged(chat: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Neighbours of one role as one message: many chat templates demand that roles take turns."""
+    """Return messages, neighbours of one role joined: chat templates want roles to alternate."""
     merged: list[ChatMessage] = []
     for message in chat:
         if merged and merged[-1]["role"] == message["role"]:
@@ -328,5 +319,5 @@ def _joined(one: ChatMessage, other: ChatMessage) -> ChatMessage:
 
 
 def _chat(role: str, content: str, images: Sequence[str] = ()) -> ChatMessage:
-    said: ChatMessage = {"role": role, "content": content}
-    return {**said, "images": list(images)} if images else said
+    message: ChatMessage = {"role": role, "content": content}
+    return {**message, "images": list(images)} if images else message

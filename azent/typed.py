@@ -1,8 +1,8 @@
-"""Answers of a type: what decoding is held to, what the model is shown, what value it gives.
+"""Typed answers: the schema for the model, the schema for decoding, and the parsed value.
 
-The type stands as the one parameter of a function, so that its schema, the coercion of what the
-model wrote and the objects made of it are those of every function's arguments. What is no JSON
-object travels in one, under the name "value": servers and models know objects best.
+The type is treated as the only parameter of a function, so that schema, coercion and construction
+are those of function arguments. A value that is not a JSON object is wrapped in one, under the name
+"value", because servers and models handle objects best.
 """
 
 from __future__ import annotations
@@ -27,19 +27,16 @@ FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A type of answers: `schema` is shown to the model, `held` is what decoding is held to.
+    """A type of answers."""
 
-    `wrapped` is whether a value travels in an object, under the name "value".
-    """
-
-    taker: Introspected
-    schema: Mapping[str, Any]
-    held: dict[str, Any]
-    wrapped: bool
+    taker: Introspected  # a function whose only parameter has the type
+    schema: Mapping[str, Any]  # the JSON Schema that the model reads
+    held: dict[str, Any]  # the JSON Schema for constrained decoding
+    wrapped: bool  # whether a value is wrapped in {"value": ...}
 
 
 def typed(hint: Any) -> Typed:
-    """Answers of the type that an annotation means. Raises SchemaError for what is not JSON."""
+    """Return the type of answers for an annotation. Raises SchemaError if JSON cannot hold it."""
 
     if inspect.isroutine(hint):
         raise SchemaError(f"answers cannot be of the type {hint!r}", "A function is no type.")
@@ -63,7 +60,7 @@ def typed(hint: Any) -> Typed:
 
 
 def read_value(text: str, kind: Typed) -> tuple[Any, str, Problem | None]:
-    """The value that a text writes down, its JSON, and what is wrong with it."""
+    """Return the value that a text contains, its JSON, and the problem if it is invalid."""
     try:
         given = literal(_unfenced(text))
     except ValueError:
@@ -78,7 +75,7 @@ def _unfenced(text: str) -> str:
 
 
 def _unwrapped(given: Any, kind: Typed) -> Iterator[Any]:
-    """What may be the value: that under its name where it travels so, or all of it."""
+    """Yield the candidates for the value: what is inside the wrapper, then the whole."""
     if kind.wrapped and isinstance(given, Mapping) and given.keys() == {VALUE}:
         yield given[VALUE]
     yield given
@@ -99,7 +96,7 @@ def _built(given: Any, kind: Typed) -> tuple[Any, str, Problem | None]:
 
 
 def _problem(problem: Problem, kind: Typed) -> Problem:
-    """The problem in terms of what the model wrote."""
+    """Return the problem with the paths of what the model wrote."""
     said = problem.message.removeprefix(f"{kind.taker.name}: ")
     return Problem(problem.kind, said if kind.wrapped else said.replace(f"$.{VALUE}", "$"))
 
@@ -110,7 +107,7 @@ def _problem(problem: Problem, kind: Typed) -> Problem:
 
 
 def _without_required_nulls(schema: Any) -> Any:
-    """The schema, asking for no key that may be null."""
+    """Return the schema without `required` for keys that may be null."""
     if isinstance(schema, list):
         return [_without_required_nulls(each) for each in schema]
     if not isinstance(schema, Mapping):
@@ -123,7 +120,7 @@ def _without_required_nulls(schema: Any) -> Any:
 
 
 def _with_nulls(value: Any, schema: Mapping[str, Any]) -> Any:
-    """The value, with null for each key that is asked for, was left out, and may be null."""
+    """Return the value with null for each missing required key that may be null."""
     if isinstance(value, list):
         return [_with_nulls(each, schema.get("items", {})) for each in value]
     if not isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""One value out of a text: strict JSON first, then JSON and Python as models write them.
+"""Parse one value in a text: strict JSON first, then JSON and Python as models write them.
 
-strict(text, at)        exactly JSON, or None
-readings(text, at)      every lenient reading, each with what was bent
-literal(text)           the value of a whole text, if it can be read in one way only
+strict(text, at)        the JSON value at a position, or None
+readings(text, at)      all lenient readings, each with its repairs
+literal(text)           the value of a whole text
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def literal(text: str) -> Any:
-    """The JSON or Python value that a whole text writes down; ValueError where it is none."""
+    """Return the JSON or Python value of a whole text. Raises ValueError."""
     try:
         return strict_whole(text)
     except ValueError:

@@ -1,8 +1,7 @@
-"""JSON and Python values as models write them, each leniency at its cost.
+"""Parse JSON and Python values as models write them; each repair has a cost.
 
-One pass over the text with a stack of its own: linear, and no deeper than allowed. What was bent is
-counted, so that a caller can weigh one reading against another. Nothing is guessed: what cannot be
-read exactly as it was meant is a `Fault`.
+One linear pass with an explicit stack of limited depth. Repairs are counted, so that a caller can
+compare readings. A value that cannot be recovered exactly is a `Fault`.
 """
 
 from __future__ import annotations
@@ -21,25 +20,20 @@ _OPEN = {"{": "}", "[": "]", "(": ")", "｛": "}", "［": "]"}
 _SHUT = {"}": "}", "]": "]", ")": ")", "｝": "}", "］": "]"}
 _MEMBER = re.compile(rf"[{''.join(strings.QUOTES)}]|[A-Za-z_][\w-]{{0,60}}\s*+[:：]")
 _ITEM = re.compile(rf"[{''.join(strings.QUOTES)}\[{{(\-\d]|[A-Za-z_]")
-_WALL = re.compile(r"</|<[|｜]|```|\[/|\[END")  # what ends a call, whatever is missing in it
+_WALL = re.compile(r"</|<[|｜]|```|\[/|\[END")  # these end a call, complete or not
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A value, where it ended, and what was bent to read it.
-
-    `ended` is false where the text ran out first, or a closing tag stood in the way; `unclosed` are
-    then the objects and lists that lack their end. `cut` is true where the text ran out inside a
-    string, or before a value. `reach` is how far was read in vain, in likelier ways, before it.
-    """
+    """A parsed value, its end, and the repairs made."""
 
     value: Any
     end: int
-    bent: Counter[str] = field(default_factory=Counter)
-    ended: bool = True
-    unclosed: tuple[Any, ...] = ()
-    cut: bool = False
-    reach: int = 0
+    bent: Counter[str] = field(default_factory=Counter)  # the repairs, counted
+    ended: bool = True  # False if the text or call ended first
+    unclosed: tuple[Any, ...] = ()  # objects and lists without an end
+    cut: bool = False  # whether the text ended in a string or before a value
+    reach: int = 0  # how far failed attempts had read
 
     @property
     def cost(self) -> int:
@@ -48,7 +42,7 @@ class Reading:
 
 @dataclass(slots=True)
 class _Frame:
-    """A container that is being read; `pairs` where it is an object."""
+    """A container being parsed; an object if it has `pairs`."""
 
     closer: str
     pairs: list[tuple[str, Any]] | None = None
@@ -67,7 +61,7 @@ class _Frame:
 
 
 class Lenient:
-    """One pass over a text from `at` on; `place` is what the value stands in."""
+    """A parser of one value at a position; `place` is the kind of its surroundings."""
 
     def __init__(self, text: str, at: int, *, place: str = "anything", **how: bool) -> None:
         self.cursor = Cursor(text, at, **how)
@@ -75,7 +69,7 @@ class Lenient:
         self._stack: list[_Frame] = []
 
     def read(self) -> Reading:
-        """The value; raises Fault."""
+        """Return the value. Raises Fault."""
         cursor = self.cursor
         try:
             value = self._value()
@@ -90,7 +84,7 @@ class Lenient:
         return Reading(value, cursor.at, cursor.bent, reach=cursor.reach)
 
     def _value(self) -> Any:
-        """A scalar, or the first scalar in the containers that open here, or an empty one."""
+        """Return the next scalar or empty container, opening the containers before it."""
         while True:
             self.cursor.skip()
             char = self.cursor.char()
@@ -104,7 +98,7 @@ class Lenient:
                 self._key(frame)
 
     def _next(self, frame: _Frame) -> Any:
-        """What comes after a value: the container it closes, or the next value."""
+        """Return the next value of a container, or the container if it closes."""
         char = self.cursor.char()
         if char in _SHUT:
             return self._shut()
@@ -147,7 +141,7 @@ class Lenient:
         return self._stack[-1]
 
     def _shut(self) -> Any:
-        """Close the innermost container; where the mark is another's, it lacks its own."""
+        """Close the innermost container, also if its own closing bracket is missing."""
         closer = _SHUT[self.cursor.char()]
         if self._stack[-1].closer == closer:
             self.cursor.step()
@@ -170,7 +164,7 @@ class Lenient:
 
 
 def readings(text: str, at: int, *, python: bool = False, place: str = "anything") -> list[Reading]:
-    """All ways to read the value at `at`, the likeliest first; raises the first way's Fault."""
+    """Return all readings of the value at `at`, likeliest first. Raises the first one's Fault."""
     found: list[Reading] = []
     faults: list[Fault] = []
     for naive in (False, True):
@@ -190,7 +184,7 @@ def readings(text: str, at: int, *, python: bool = False, place: str = "anything
 def _read_mixed_into(
     found: list[Reading], faults: list[Fault], text: str, at: int, place: str, **how: bool
 ) -> None:
-    """Read as if quotes of one style were ended by those of another; only if that has an end."""
+    """Add readings in which quotes of other styles end strings, if one is complete."""
     more: list[Reading] = []
     _read_into(more, faults, text, at, place, mixed=True, **how)
     found[:] = [reading for reading in more if reading.ended] or found
@@ -208,7 +202,7 @@ def _without_inner_quotes(
 def _read_into(
     found: list[Reading], faults: list[Fault], text: str, at: int, place: str, **how: bool
 ) -> None:
-    """Read once; and once more with its ambiguous backslashes kept, if there were any."""
+    """Add a reading, and one with ambiguous backslashes kept if there are any."""
     lenient = Lenient(text, at, place=place, **how)
     try:
         found.append(lenient.read())

@@ -1,7 +1,7 @@
-"""JSON exactly as it is defined, read by the standard library; and how deep a value may go.
+"""Parse strict JSON with the standard library, and limit its depth.
 
-Valid JSON is read here and nowhere else, so nothing in it can be "repaired". Nesting is limited,
-because everything behind (validators, pydantic, the reader of the next server) recurses.
+Valid JSON is parsed here only, so nothing in it is repaired. The depth is limited because later
+code (validators, pydantic, other servers) recurses.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{]|[\]}]', re.DOTALL)
 
 
 class TooDeep(ValueError):
-    """A value is nested deeper than `MAX_DEPTH`; never leaves the readers."""
+    """The error that a value is nested deeper than `MAX_DEPTH`; never leaves the parsers."""
 
 
 def strict(text: str, at: int = 0) -> tuple[Any, int] | None:
-    """The JSON value that begins exactly at `at`, and where it ends; None where there is none.
+    """Return the JSON value that begins at `at`, and its end; None if there is none.
 
     Raises TooDeep.
     """
@@ -38,10 +38,10 @@ def strict(text: str, at: int = 0) -> tuple[Any, int] | None:
 
 
 def _decoded(text: str, at: int) -> tuple[Any, int] | None:
-    """As `strict`, whatever the depth.
+    """Return the same as `strict`, at any depth.
 
-    What is no JSON is found out from the first few characters where that is possible: an error
-    counts the lines before it, which would make many errors in a long text quadratic.
+    A short window is tried first: an error counts the lines before it, which would make many errors
+    in a long text quadratic.
     """
     window = text[at : at + _WINDOW]
     try:
@@ -68,7 +68,7 @@ def _decoded_in_full(text: str, at: int) -> tuple[Any, int] | None:
 
 
 def strict_whole(text: str) -> Any:
-    """The value of a text that is one JSON value and nothing else; ValueError where it is not."""
+    """Return the value of a text that is one JSON value. Raises ValueError."""
     begin = len(text) - len(text.lstrip())
     found = strict(text, begin)
     if found is None or text[found[1] :].strip():

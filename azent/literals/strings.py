@@ -50,7 +50,7 @@ _BARE_KEY = r"[A-Za-z_][\w-]{0,60}\s*+[:：=]"
 _SHUT = r"[}\])｝］][ \t]*+(?:$|[\n\r,，}\])｝］;<`\"'/#])"
 _VALUE = rf"[rRuU]?[\"']|[{_OPENERS}\[{{(\-\d]|true\b|false\b|null\b|True\b|False\b|None\b"
 
-# What may follow a string, by the place it stands in.
+# What may follow a string, by the kind of its surroundings.
 _FOLLOWS = {
     "member": re.compile(rf"\s*+(?:$|{_SHUT}|[,，]\s*+(?:$|[}}\]｝]|//|/\*|#|{_KEY})|{_KEY})"),
     "bare member": re.compile(
@@ -79,7 +79,7 @@ _LATEX = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A string in a text: its raw content lies between `begin` and `end`, `inner` quotes in it."""
+    """A string in a text: its content from `begin` to `end`, and the number of `inner` quotes."""
 
     begin: int
     end: int
@@ -88,10 +88,10 @@ class Span:
 
 
 def quoted(text: str, at: int, place: str, naive: bool, mixed: bool = False) -> Span | None:
-    """The string whose opening quote stands at `at`; None where it never ends.
+    """Return the string whose opening quote is at `at`; None if it never ends.
 
-    A naive reader takes the first quote for the end, whatever follows it. Where quotes are mixed, a
-    quote of another style may end the string.
+    With `naive` the first quote ends it, whatever follows. With `mixed` a quote of another style
+    may end it.
     """
     opener = text[at]
     closer = (_MIXED if mixed else _CLOSERS)[opener]
@@ -108,43 +108,43 @@ def quoted(text: str, at: int, place: str, naive: bool, mixed: bool = False) -> 
 
 
 def fenced(text: str, at: int, fence: str) -> Span | None:
-    """The string between a pair of fences (triple quotes, a token), which opens at `at`."""
+    """Return the string between two fences (triple quotes, a token), which opens at `at`."""
     begin = at + len(fence)
     end = text.find(fence, begin)
     return None if end < 0 else Span(begin, end, end + len(fence))
 
 
 def ends_inside(text: str, span: Span, opener: str) -> bool:
-    """May a quote of another style, which ends a string, belong to words that are quoted in it?"""
+    """Return whether the quote of another style that ends a string may belong to its content."""
     others = (set(_DOUBLE) if opener == '"' else set(_SINGLE)) - {opener}
     other_style = text[span.end : span.after] != opener and opener.isascii()
     return other_style and not others.isdisjoint(text[span.begin : span.end])
 
 
 def is_odd(span: Span, raw: str) -> bool:
-    """Is one of the quotes inside a string without a partner, typographic ones included?"""
+    """Return whether a quote inside a string has no partner, typographic ones included."""
     return bool(span.inner % 2) and len(_TYPOGRAPHIC.findall(raw)) % 2 == 0
 
 
 def is_joined(raw: str) -> bool:
-    """Are there several strings in it, to be joined, rather than one with quotes inside?"""
+    """Return whether the content is several strings to join, not one with inner quotes."""
     return bool(_JOINED.search(raw))
 
 
 def has_unknown_escapes(raw: str) -> bool:
-    """Is there a backslash that JSON would refuse?"""
+    """Return whether a string has an escape that JSON forbids."""
     return bool(_INVALID.search(_without_pairs(raw)))
 
 
 def is_ambiguous(raw: str) -> bool:
-    """Could the backslashes be meant as they stand as well as escapes?"""
+    """Return whether backslashes may be literal as well as escapes."""
     single = _without_pairs(raw)
     unclear = _CONTROL.search(_LATEX.sub("", single)) and "\\\\" not in raw
     return bool(unclear) and not _PATH.fullmatch(raw)
 
 
 def decoded(raw: str, python: bool = False, literal: bool = False) -> str:
-    """The content of a string; where `literal`, ambiguous backslashes are kept as they stand."""
+    """Return the content of a string; `literal` keeps ambiguous backslashes."""
     if "\\" not in raw:
         return raw
     if has_unknown_escapes(raw) and "\\\\" not in raw and (literal or not is_ambiguous(raw)):
@@ -166,7 +166,7 @@ def _escaped(match: re.Match[str], known: dict[str, str], python: bool) -> str:
 
 
 def _paired(text: str) -> str:
-    """Surrogates that came from two escapes, joined into the one character they mean."""
+    """Return the text with pairs of surrogates joined into characters."""
     if not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

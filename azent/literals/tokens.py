@@ -1,7 +1,7 @@
-"""The tokens of lenient JSON and Python: strings, numbers, words and keys, and what lies between.
+"""Read the tokens of lenient JSON and Python: strings, numbers, words, keys, comments.
 
-A `Cursor` goes over a text once and counts what it had to bend. It evaluates nothing: an
-expression where a value belongs is a `Fault`.
+A `Cursor` reads a text once and counts its repairs. It evaluates nothing: an expression in place of
+a value is a `Fault`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from azent.literals import strings
 from azent.literals.written import Bare, number
 
-# What is forgiven, what it costs, and how it is told.
+# The repairs, in the words of `Reply.repairs`, and their costs.
 COSTS = {
     "a trailing comma": 1,
     "a missing comma": 2,
@@ -68,7 +68,7 @@ _BEGUN_KEY = re.compile(rf"(?:[\w -]*+|[^\s'/#{_BREAKS}][^\n'{_BREAKS}]{{0,80}}+
 
 
 class Fault(ValueError):
-    """What cannot be read, and where; `reach` is how far was read to find out."""
+    """The error that a text cannot be parsed at a position; `reach` is how far was read."""
 
     def __init__(self, what: str, at: int, deep: bool = False, reach: int = 0) -> None:
         super().__init__(what)
@@ -76,16 +76,18 @@ class Fault(ValueError):
 
 
 class Cut(Exception):
-    """The text ran out inside a string, or where a value was due; never leaves this package."""
+    """The error that the text ended in a string or before a value; never leaves this package."""
 
 
 class Cursor:
-    """A place in a text, and what was bent on the way there.
+    """A position in a text, and the repairs made before it.
 
-    `python`: its strings are Python's, and words without quotes are no values. `naive`: a string
-    ends at the first quote. `mixed`: quotes of another style may end it. `literal`: backslashes
-    that can be meant both ways are kept. `ambiguous` tells whether there were any. `reach` is how
-    far was looked ahead in vain.
+    - `python`: strings are Python's, and unquoted words are no values
+    - `naive`: a string ends at the first quote
+    - `mixed`: a quote of another style may end a string
+    - `literal`: ambiguous backslashes are kept
+    - `ambiguous`: whether there were any
+    - `reach`: how far failed attempts looked ahead
     """
 
     def __init__(
@@ -108,19 +110,19 @@ class Cursor:
         self.bent[what] += 1
 
     def char(self) -> str:
-        """The character here; raises Cut at the end."""
+        """Return the character at the position. Raises Cut at the end."""
         if self.at >= len(self.text):
             raise Cut
         return self.text[self.at]
 
     def step(self) -> None:
-        """Over one mark of punctuation."""
+        """Skip one punctuation mark."""
         if self.text[self.at] in _FULL_WIDTH:
             self.bend("typographic punctuation")
         self.at += 1
 
     def skip(self) -> None:
-        """Over white space and comments."""
+        """Skip white space and comments."""
         self._skip_space()
         while self.text.startswith(("/", "#"), self.at):
             comment = _COMMENT.match(self.text, self.at)
@@ -136,7 +138,7 @@ class Cursor:
         return Fault(f"{what} {self.text[self.at : self.at + 12]!r}", self.at)
 
     def key(self) -> tuple[str, bool]:
-        """The key of a member, and whether it stands in quotes."""
+        """Return the key of an object member, and whether it is quoted."""
         if self.char() in strings.QUOTES:
             return self.string("key"), True
         if self.text.startswith(_QUOTE_TOKENS, self.at):
@@ -151,7 +153,7 @@ class Cursor:
         return match.group().strip(), False
 
     def scalar(self, place: str) -> Any:
-        """A string, a number or a word, in such a place."""
+        """Return a string, number or word; `place` says what may follow it."""
         char = self.char()
         if char in strings.QUOTES:
             return self.string(place)
@@ -170,14 +172,14 @@ class Cursor:
         return int(match.group()) if len(match.group()) < _MOST_DIGITS else Bare(match.group())
 
     def string(self, place: str, raw: bool = False) -> str:
-        """The string whose quote stands here; where `raw`, its backslashes are meant as such."""
+        """Return the string that begins here; `raw` keeps its backslashes."""
         opener, triple = self.text[self.at], self.text[self.at : self.at + 3]
         span = strings.fenced(self.text, self.at, triple) if triple in _TRIPLE else None
         if span is not None:
             self.bend("triple quotes")
         else:
             if triple in _TRIPLE:
-                self.reach = len(self.text)  # all of it: triple quotes may end anywhere
+                self.reach = len(self.text)  # triple quotes may end anywhere
             naive = self.naive or place == "key"
             span = strings.quoted(self.text, self.at, place, naive, self.mixed)
         if span is None:
@@ -221,7 +223,7 @@ class Cursor:
         return self._unquoted(word, end)
 
     def _unquoted(self, word: str, end: int) -> Bare:
-        """A value without quotes, if it reaches as far as a value can."""
+        """Return a value without quotes, if a separator follows it."""
         if "..." in word or "…" in word or not _AFTER_WORD.match(self.text, end):
             raise self.unexpected("a value was expected, not")
         if self.python and not word[0].isdigit():
@@ -237,7 +239,7 @@ class Cursor:
         self.bend(INNER_QUOTES)
 
     def _note(self, raw: str, opener: str, closer: str) -> None:
-        """Count what was bent to read a string."""
+        """Count the repairs of a string."""
         if not (opener + closer).isascii():
             self.bend("typographic punctuation")
         elif opener in "'`" and not self.python:

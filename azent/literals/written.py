@@ -1,8 +1,8 @@
-"""Values that remember how they were written.
+"""Values that keep the text they were written with.
 
-A string parameter must stay the string that the model wrote, even where the model forgot the
-quotes: `1.50` must not become "1.5", nor `00789` the number 789. What a schema asks for is known
-only later, so until then such values carry their text. `plain` takes that memory away.
+A string parameter must get the text that the model wrote, even without quotes: `1.50` must not
+become "1.5", nor `00789` the number 789. The schema is applied later, so values carry their text
+until then; `plain` removes it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ class Number(float):
 
 
 class Bare(str):
-    """A value written without quotes that JSON does not know, such as 007, NaN or Oslo."""
+    """An unquoted value that JSON does not know, such as 007, NaN or Oslo."""
 
     __slots__ = ()
 
 
 class Repeated(dict[str, Any]):
-    """An object that gives a key twice with different values; `pairs` holds all of them."""
+    """An object with different values for a key; `pairs` has all of them."""
 
     pairs: list[tuple[str, Any]]
 
 
 def number(text: str) -> Number | Bare:
-    """The number that a JSON literal stands for; one that no float can hold stays text."""
+    """Return the number of a JSON literal, or its text if no float can hold it."""
     value = Number(text)
     if math.isinf(value):
         return Bare(text)
@@ -41,7 +41,7 @@ def number(text: str) -> Number | Bare:
 
 
 def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object out of its pairs, which says so where a key has two values."""
+    """Return an object made of pairs: Repeated if a key has different values."""
     made = dict(pairs)
     if len(made) == len(pairs) or all(_same(made[key], value) for key, value in pairs):
         return made
@@ -55,7 +55,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """The same value without memory: str, int, float, bool, None, list and dict only."""
+    """Return the value without texts: str, int, float, bool, None, list and dict only."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
 
 
 def repeated_key(value: Any) -> str | None:
-    """A key that has two values somewhere in `value`, if there is one."""
+    """Return a key with different values somewhere in `value`, or None."""
     if isinstance(value, Repeated):
         return next(key for key, item in value.pairs if not _same(value[key], item))
     inner: Iterable[Any] = value.values() if isinstance(value, dict) else ()

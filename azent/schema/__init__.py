@@ -1,12 +1,12 @@
-"""A function in, its JSON Schema out; JSON arguments in, Python objects out.
+"""JSON Schemas of functions, and Python objects from JSON arguments.
 
-    introspect, function_to_json   what a function takes, as a JSON Schema that a model can fill in
-    build                          the way back: the objects that the function is called with
+    introspect, function_to_json   the JSON Schema of a function's parameters
+    build                          the Python objects for a call, from its JSON arguments
     render                         schemas as text for a prompt: JSON, TypeScript or Python
-    lint                           what in schemas a small model will stumble over
-    inlined                        any JSON Schema without references, as far as that can be
+    lint                           findings on schemas that small models find hard
+    inlined                        a JSON Schema with its references resolved where possible
 
-Whatever cannot be offered is a SchemaError when it is introspected, not when it is called.
+A function that cannot be offered raises SchemaError when it is introspected, not when it is called.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Other names of pydantic's fields: one is shown to the model, all are accepted on the way in.
+"""Aliases of pydantic fields: the model sees one name, calls may use any.
 
-They stand in the schema that calls are judged by, in a keyword of azent's own, and are taken out
-of what a model is shown.
+They are kept under azent's own keyword in the schema that calls are validated against, and removed
+from the schema that a model sees.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ Place = Sequence[str | int]
 
 
 def with_aliases(made: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a class with the other names of its fields; `fields` are those of pydantic's
-    core schema, by their Python names."""
+    """Return the schema of a class with the aliases of its fields added.
+
+    `fields` are those of pydantic's core schema, by their Python names.
+    """
     found: dict[str, list[Place]] = {}
     for name, field in fields.items():
         places = [*_places(field.get("validation_alias", name)), [name]]
@@ -31,7 +33,7 @@ def with_aliases(made: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, A
 
 
 def aliases_of(field: FieldInfo) -> list[Place]:
-    """The other names that a parameter's own `Field` gives it."""
+    """Return the aliases that a parameter's `Field` declares."""
     alias = field.validation_alias or field.alias
     if isinstance(alias, AliasChoices | AliasPath):
         return _places(alias.convert_to_aliases())
@@ -39,7 +41,7 @@ def aliases_of(field: FieldInfo) -> list[Place]:
 
 
 def without_aliases(schema: Any) -> Any:
-    """The schema as a model is shown it."""
+    """Return the schema without aliases, as a model sees it."""
     if isinstance(schema, list):
         return [without_aliases(each) for each in schema]
     if not isinstance(schema, dict):
@@ -48,7 +50,7 @@ def without_aliases(schema: Any) -> Any:
 
 
 def _places(alias: str | Sequence[Any]) -> list[Place]:
-    """An alias of pydantic's core schema: a name, a path, or a list of paths."""
+    """Return an alias of pydantic's core schema (a name, a path, a list of paths) as paths."""
     if isinstance(alias, str):
         return [[alias]]
     return list(alias) if alias and isinstance(alias[0], list) else [alias]

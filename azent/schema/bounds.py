@@ -1,4 +1,4 @@
-"""What is asked of a schema from elsewhere before anything reads it: its shape, depth and size."""
+"""Check the shape, depth and size of a schema before other code reads it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from azent.schema.keywords import DEFINITIONS, LIST, NAMED, children
 
 _DEEPEST = 100
 _MOST_NODES = 50_000
-FOREIGN_NODES = 10_000  # checking so many takes about two seconds
+FOREIGN_NODES = 10_000  # validating a schema of this size takes about two seconds
 FOREIGN_CHARACTERS = 1_000_000
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(NAMED | DEFINITIONS, Mapping),
@@ -25,7 +25,7 @@ _SHAPE = "It has to be a JSON Schema: https://json-schema.org."
 
 
 def check_foreign(tool: str, schema: Any) -> None:
-    """Refuse parameters that someone else wrote where they are too deep or large, or no JSON."""
+    """Raise SchemaError if a third party's parameters are too deep or large, or not JSON."""
     try:
         check_size(schema, FOREIGN_NODES)
         text = json.dumps(schema, default=str)
@@ -36,7 +36,7 @@ def check_foreign(tool: str, schema: Any) -> None:
 
 
 def check_size(schema: Any, most_nodes: int = _MOST_NODES) -> None:
-    """Refuses what is nested too deeply or has too many parts, without recursion of its own."""
+    """Raise SchemaError if a schema is too deep or has too many nodes; does not recurse."""
     if not isinstance(schema, Mapping):
         raise SchemaError(f"a schema must be an object, not {type(schema).__name__}")
     waiting: list[tuple[Any, int]] = [(schema, 0)]
@@ -52,7 +52,7 @@ def check_size(schema: Any, most_nodes: int = _MOST_NODES) -> None:
 
 
 def check_shape(schema: Mapping[str, Any]) -> None:
-    """Refuses keywords with values of another shape than theirs: nobody below looks again."""
+    """Raise SchemaError if a keyword has a value of the wrong type; later code relies on it."""
     waiting: list[Any] = [schema]
     while waiting:
         node = waiting.pop()

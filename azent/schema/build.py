@@ -1,7 +1,7 @@
-"""JSON arguments in, the Python objects that the author of the function asked for out.
+"""Build the Python objects that a function's annotations ask for from JSON arguments.
 
-Pydantic builds them in its strict JSON mode: by now the arguments were coerced, and a second
-coercer could only disagree with the first.
+Pydantic builds them in its strict JSON mode: the arguments are already coerced, and a second
+coercion could disagree with the first.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from azent.schema.offer import EXTRA, adapter_for
 from azent.schema.signature import EMPTY, Kind, Parameter
 
 _UNGIVEN: Any = object()
-_SUBJECT = re.compile(r"^[A-Z]\w+ (?=should )")  # "String should ...": the value stands there
+_SUBJECT = re.compile(
+    r"^[A-Z]\w+ (?=should )"
+)  # "String should ...": the value replaces the subject
 _STRUCTURAL = ("literal_error", "enum", "missing", "extra_forbidden")
 _DATE = "should be a date as YYYY-MM-DD"
-_FORMS = {  # what pydantic says of these tells how it reads them, not how to write them
+_FORMS = {  # pydantic's messages for these do not say how to write the value
     "date": _DATE,
     "date_from_datetime": _DATE,
     "datetime": "should be a date and a time as YYYY-MM-DDThh:mm:ss",
@@ -36,7 +38,7 @@ _FORMS = {  # what pydantic says of these tells how it reads them, not how to wr
 
 
 class InvalidArguments(AzentError):
-    """Arguments of which no objects can be built; `problem` says so in words for the model."""
+    """The error that objects cannot be built; `problem` explains it to the model."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -46,11 +48,10 @@ class InvalidArguments(AzentError):
 def build(
     introspected: Introspected, tool_input: Mapping[str, Any], context: Any = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The positional and the keyword arguments to call a function with.
+    """Return the positional and keyword arguments to call a function with.
 
-    A parameter that is absent is left to the function's own default. `context` goes to the
-    parameters annotated with `Context`, wrapped in one if it is not one. InvalidArguments: an
-    argument is missing, unknown, or not what its annotation asks for.
+    An absent parameter is left to the function's default. `context` is passed to the parameters
+    annotated with `Context`. Raises InvalidArguments if an argument is missing, unknown or invalid.
     """
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
@@ -95,7 +96,7 @@ def _extra(introspected: Introspected, given: Mapping[str, Any]) -> dict[str, An
 def _built(
     introspected: Introspected, key: str, hint: Any, value: Any, name: str | None = None
 ) -> Any:
-    """One argument as a Python object."""
+    """Return one argument as a Python object."""
     adapter = introspected.adapters.get(key)
     if adapter is None:
         adapter = introspected.adapters[key] = adapter_for(hint, introspected.function)
@@ -111,7 +112,7 @@ def _built(
 
 
 def _explained(error: ValidationError, path: str, value: Any) -> tuple[ProblemKind, str]:
-    """The first thing that pydantic found wrong, in words for the model."""
+    """Return pydantic's first error as a problem kind and a sentence for the model."""
     first = _of_branch_meant(error.errors(include_url=False), value)[0]
     *above, last = first["loc"] or ("",)
     if first["type"] == "missing" and isinstance(last, str):
@@ -123,9 +124,9 @@ def _explained(error: ValidationError, path: str, value: Any) -> tuple[ProblemKi
 
 
 def _of_branch_meant(errors: list[ErrorDetails], value: Any) -> list[ErrorDetails]:
-    """The errors of the first value that is wrong; of a union, those of the branch that is meant.
+    """Return the errors of the first invalid value; in a union, of the closest alternative.
 
-    That is one whose type, names and tags are not among the errors, with as few as possible.
+    The closest one has no errors of type, names or tags, and then the fewest errors.
     """
     branches: dict[tuple[Any, ...], list[ErrorDetails]] = {}
     for each in errors:
@@ -135,7 +136,7 @@ def _of_branch_meant(errors: list[ErrorDetails], value: Any) -> list[ErrorDetail
 
 
 def _branch(error: ErrorDetails, value: Any) -> tuple[Any, ...]:
-    """Where an error is, down to the name of a branch of a union, which is no step into a value."""
+    """Return the path of an error, cut after the name of a union's alternative."""
     taken: list[Any] = []
     for step in error["loc"]:
         if _is_step(value, step):
@@ -147,7 +148,7 @@ def _branch(error: ErrorDetails, value: Any) -> tuple[Any, ...]:
 
 
 def _distance(errors: list[ErrorDetails]) -> tuple[bool, int]:
-    """Is something wrong that the schema would have told of the branch that is meant? How much?"""
+    """Return whether errors show another alternative of the union, and their number."""
     is_other = any(each["type"] in _STRUCTURAL or each["type"].endswith("_type") for each in errors)
     return is_other, len(errors)
 
@@ -159,7 +160,7 @@ def _is_step(value: Any, step: Any) -> bool:
 
 
 def _steps(loc: Sequence[int | str], value: Any) -> str:
-    """A path into a value, without what pydantic adds to name a branch of a union."""
+    """Return a path into a value as text, without pydantic's names of alternatives."""
     steps = ""
     for step in loc:
         if _is_step(value, step):

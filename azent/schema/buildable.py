@@ -1,9 +1,8 @@
-"""Annotations as pydantic can build them from JSON in its strict mode.
+"""Convert annotations to ones that pydantic can build from JSON in strict mode.
 
-Most pass through as they are. What pydantic refuses, or would build only in part, is replaced by
-its next of kin: a `typing.TypedDict` (refused before Python 3.12), an enum whose values JSON does
-not have (offered by name), a `Literal` of enum members, a class of strings or numbers, an abstract
-collection.
+Most are unchanged. What pydantic refuses or builds only in part is replaced: `typing.TypedDict`
+(refused before Python 3.12), enums with values that are not JSON (offered by name), `Literal` of
+enum members, subclasses of str and numbers, abstract collections.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ SCALARS = (str, int, float, bool, types.NoneType)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the annotations of one function share: names known to them, and classes replaced so far.
+    """What the annotations of one function share: its local names, and the classes replaced so far.
 
-    A recursive class is replaced once, and so is one that several parameters use.
+    A class is replaced once, also if it is recursive or used by several parameters.
     """
 
     names: Mapping[str, Any] = field(default_factory=dict)
@@ -46,7 +45,7 @@ class Scope:
 
 
 def text_in(metadata: Any) -> str | None:
-    """The text that one piece of `Annotated` metadata holds: a string, a `Doc`, a `Field`."""
+    """Return the text of one piece of `Annotated` metadata (str, `Doc`, `Field`), or None."""
     if isinstance(metadata, str):
         return metadata
     for attribute in ("documentation", "description"):
@@ -56,9 +55,9 @@ def text_in(metadata: Any) -> str | None:
 
 
 def buildable(hint: Any, scope: Scope | None = None) -> Any:
-    """The annotation to give to pydantic for this one.
+    """Return the annotation to give to pydantic.
 
-    TypeError: no JSON value can become such an object. NameError: a name in it is not known.
+    Raises TypeError if no JSON value can become such an object, NameError for an unknown name.
     """
     scope = scope or Scope()
     origin = get_origin(hint)
@@ -74,7 +73,7 @@ def buildable(hint: Any, scope: Scope | None = None) -> Any:
 
 
 def has_plain_values(kind: type[enum.Enum]) -> bool:
-    """Can JSON hold all values of this enum?"""
+    """Return whether all values of an enum are JSON scalars."""
     return all(isinstance(member.value, SCALARS) for member in kind)
 
 
@@ -99,7 +98,7 @@ def _literal(hint: Any) -> Any:
 
 
 def _chosen(hint: Any, choices: dict[Any, Any]) -> Any:
-    """An annotation for one of several objects, each standing for a JSON value."""
+    """Return an annotation for one of several objects, given by JSON values."""
 
     def pick(given: Any) -> Any:
         if given not in choices:
@@ -110,7 +109,7 @@ def _chosen(hint: Any, choices: dict[Any, Any]) -> Any:
 
 
 def _typed_dict(hint: Any, scope: Scope) -> Any:
-    """The same `TypedDict` as one of typing_extensions; keys are set late, as they may recur."""
+    """Return a typing_extensions copy of a `TypedDict`; keys are set last, as they may recur."""
     kin: Any = typing_extensions.TypedDict(hint.__name__, {})  # type: ignore[misc]  # a variable
     scope.replaced[hint] = kin
     keys = typing.get_type_hints(hint, localns=dict(scope.names), include_extras=True)
@@ -122,7 +121,7 @@ def _typed_dict(hint: Any, scope: Scope) -> Any:
 
 
 def _with_aliases(built: Any, hint: Any) -> Any:
-    """The annotation of a key with the other names that a `Field` of its own gives it."""
+    """Return the annotation of a key with the aliases that its `Field` declares."""
     metadata = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     for each in metadata:
         if isinstance(each, FieldInfo) and (alias := each.validation_alias or each.alias):
@@ -145,9 +144,9 @@ def _generic(hint: Any, origin: Any, scope: Scope) -> Any:
 
 
 def _known(metadata: Any) -> list[Any]:
-    """Metadata as pydantic knows it: texts become fields, fields lose their names and defaults.
+    """Return metadata as pydantic fields, without names and defaults.
 
-    A parameter has a name and a default of its own, and pydantic warns of what it cannot use.
+    The parameter has its own name and default, and pydantic warns of metadata it cannot use.
     """
     if isinstance(metadata, FieldInfo):
         kept = ("description", "examples", "discriminator", "json_schema_extra", "deprecated")

@@ -1,4 +1,4 @@
-"""The JSON Schemas of what is not plain, as pydantic describes it, with the texts of its author."""
+"""Get the JSON Schemas of complex types from pydantic, with the texts of their authors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from azent.schema.plain import Json
 
 
 def pydantic_schemas(adapters: Mapping[str, TypeAdapter[Any]], returned: bool = False) -> Json:
-    """An object schema with a property for each adapter, and the definitions these refer to.
+    """Return an object schema with a property for each adapter, and the definitions used.
 
-    `returned`: describe what comes out when a value is written as JSON, not what can be read.
+    With `returned`, it describes values written as JSON instead of values read from it.
     """
     mode: Literal["serialization", "validation"] = "serialization" if returned else "validation"
     wanted = [(name, mode, adapter) for name, adapter in adapters.items()]
@@ -30,7 +30,7 @@ def pydantic_schemas(adapters: Mapping[str, TypeAdapter[Any]], returned: bool = 
 
 
 class _Writer(GenerateJsonSchema):
-    """Pydantic's schemas, with the texts that the authors of classes wrote for their fields."""
+    """A generator of pydantic's schemas that adds descriptions and aliases of fields."""
 
     # A default that JSON cannot hold is left out of the schema; that is no cause for a warning.
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
@@ -61,7 +61,7 @@ class _Writer(GenerateJsonSchema):
     def call_schema(self, schema: Any) -> Json:  # a NamedTuple, for older versions of pydantic
         return _named(super().call_schema(schema), schema["function"])
 
-    # Inside of a class these cannot be replaced by kin, and pydantic would accept no JSON for them.
+    # Inside a class these are not replaced, and pydantic would accept no JSON for them.
 
     def enum_schema(self, schema: Any) -> Json:
         if self.mode == "validation" and not has_plain_values(schema["cls"]):
@@ -79,7 +79,7 @@ class _Writer(GenerateJsonSchema):
 
 
 def _explained(made: Json, kind: Any) -> Json:
-    """The schema of a class with its own summary, and a text for each field that has one."""
+    """Return the schema of a class with its summary and the descriptions of its fields."""
     docstring = inspect.cleandoc(getattr(kind, "__doc__", None) or "")
     if docstring.startswith(f"{getattr(kind, '__name__', '')}("):
         docstring = ""  # a dataclass without one is given its signature
@@ -95,7 +95,7 @@ def _explained(made: Json, kind: Any) -> Json:
 
 
 def _named(made: Json, kind: Any) -> Json:
-    """The schema of a NamedTuple, each item described by its name."""
+    """Return the schema of a NamedTuple with each item described by its name."""
     texts = _annotated_texts(kind)
     names = getattr(kind, "_fields", ())
     for name, item in zip(names, made.get("prefixItems", ()), strict=False):
@@ -104,7 +104,7 @@ def _named(made: Json, kind: Any) -> Json:
 
 
 def _annotated_texts(kind: Any) -> dict[str, str]:
-    """The texts in the `Annotated` hints of a class; none where these cannot be resolved."""
+    """Return the texts in a class's `Annotated` hints by field; {} if they cannot be resolved."""
     try:
         hints = typing.get_type_hints(kind, include_extras=True)
     except Exception:

@@ -55,7 +55,7 @@ class Docs:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A part of a docstring: what it is about ("text" where nothing special), and its lines."""
+    """A section of a docstring: its kind ("text" by default) and its lines."""
 
     kind: str
     lines: list[str]
@@ -64,18 +64,18 @@ class _Section:
 
 
 def read_docs(function: Any) -> Docs:
-    """The texts in the docstring of a function, or of the method that it overrides."""
+    """Return the texts in the docstring of a function, or of the method that it overrides."""
     return parse_docs(inspect.getdoc(function) or "")
 
 
 def own_docs(documented: Any) -> Docs:
-    """The texts in a docstring that is not inherited: those of `object` say nothing."""
+    """Return the texts in an object's own docstring, ignoring inherited ones."""
     docstring = getattr(documented, "__doc__", None)
     return parse_docs(inspect.cleandoc(docstring) if isinstance(docstring, str) else "")
 
 
 def parse_docs(docstring: str) -> Docs:
-    """The texts in a docstring, its indentation already taken off."""
+    """Return the texts in a docstring without indentation."""
     texts: list[str] = []
     parameters: dict[str, str] = {}
     returns = ""
@@ -104,7 +104,7 @@ def _sections(lines: list[str]) -> Iterator[_Section]:
 
 
 def _section(lines: list[str], at: int) -> tuple[_Section, int]:
-    """The section that begins at a line, and the line after its end."""
+    """Return the section that begins at a line, and the number of the line after it."""
     line = lines[at]
     if found := _FIELD.match(line):
         end = _end_of_field(lines, at + 1)
@@ -130,7 +130,7 @@ def _is_numpy_title(lines: list[str], at: int) -> bool:
 
 
 def _end_of_field(lines: list[str], at: int) -> int:
-    """A field goes on until the next one, or until unindented text after an empty line."""
+    """Return the line after a field: the next field, or unindented text after an empty line."""
     while at < len(lines) and not _FIELD.match(lines[at]):
         if lines[at].strip() and not lines[at][0].isspace() and not lines[at - 1].strip():
             break
@@ -139,7 +139,7 @@ def _end_of_field(lines: list[str], at: int) -> int:
 
 
 def _end_of_google(lines: list[str], at: int) -> int:
-    """A section goes on as long as its lines are indented; where none is, until an empty line."""
+    """Return the line after a section: where indentation ends; if not indented, an empty line."""
     first = next((line for line in lines[at:] if line.strip()), "")
     is_indented = first[:1].isspace()
     while at < len(lines):
@@ -155,7 +155,7 @@ def _end_of_google(lines: list[str], at: int) -> int:
 
 
 def _items(section: _Section) -> dict[str, str]:
-    """The text of each parameter in a section that lists them."""
+    """Return the text of each parameter that a section lists."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in inspect.cleandoc("\n" + "\n".join(section.lines)).splitlines():
@@ -180,7 +180,7 @@ def _returned(section: _Section) -> str:
 
 
 def _tidy(lines: list[str]) -> str:
-    """A text without the line breaks of its source, unless it is a list or has paragraphs."""
+    """Return a text with its lines joined, unless it has a list or paragraphs."""
     text = "\n".join(lines).strip()
     if "\n" not in text:
         return text

@@ -45,9 +45,9 @@ _KINDS_OF_NOTES: dict[str, type] = {
 
 
 def modern(schema: Any) -> Any:
-    """The schema in the forms of JSON Schema 2020-12; the same object if it has no others.
+    """Return the schema in JSON Schema 2020-12; the same object if nothing changes.
 
-    Raises SchemaError for a schema that is too deep or too large to be looked through.
+    Raises SchemaError for a schema that is too deep or too large.
     """
     if not isinstance(schema, Mapping):
         return schema
@@ -72,13 +72,13 @@ def _schema(node: Any) -> Any:
 
 
 def _is_simple(node: Mapping[str, Any]) -> bool:
-    """Is it a type and a description, as most are? Then there is nothing to look for."""
+    """Return whether a schema has only a type and a description, and so needs no rewriting."""
     is_short = node.keys() <= {"type", "description"} and node.get("type") in TYPES
     return is_short and isinstance(node.get("description", ""), str)
 
 
 def _value(key: str, value: Any) -> Any:
-    """The value of a keyword, the schemas inside of it rewritten."""
+    """Return the value of a keyword with its subschemas rewritten."""
     if key in _SCHEMAS_BY_NAME:
         value = {} if value == [] else value
         known = isinstance(value, Mapping)
@@ -96,7 +96,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _with_lifted_required(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Draft 3 says at each property whether it is required; since draft 4 a list says it."""
+    """Return the schema with draft 3's `required: true` of properties as a `required` list."""
     parts = node.get("properties")
     given = parts.items() if isinstance(parts, Mapping) else ()
     names = [name for name, part in given if isinstance(part, dict) and _is_required(part)]
@@ -108,7 +108,7 @@ def _is_required(part: Node) -> bool:
 
 
 def _required(node: Node) -> Node:
-    """What is required as a list of names, each of them with a property to be given in."""
+    """Return the schema with `required` as a list of names, each with a property."""
     given, known = node.get("required"), node.get("properties", {})
     if isinstance(given, bool) or given == {}:
         return _without(node, "required")
@@ -128,7 +128,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _types(node: Node) -> Node:
-    """Types by the names that JSON Schema has for them; "any" is no type."""
+    """Return the schema with standard type names; "any" is removed."""
     if not isinstance(node.get("type"), str | list):
         return node
     given = node["type"].split("|") if isinstance(node["type"], str) else node["type"]
@@ -140,7 +140,7 @@ def _types(node: Node) -> Node:
 
 
 def _type(name: Any) -> Any:
-    """A type by its name; a name that is not known as it is, to be refused."""
+    """Return the standard name of a type; an unknown name is unchanged, to be refused later."""
     if not isinstance(name, str):
         return "null" if name is None else name
     folded = name.strip().casefold()
@@ -152,7 +152,7 @@ def _one_or_more(names: list[Any]) -> Any:
 
 
 def _bounds(node: Node) -> Node:
-    """Bounds as numbers: draft 4 says with a boolean whether `minimum` itself is out of bounds."""
+    """Return the schema with numeric bounds; draft 4's boolean `exclusiveMinimum` is rewritten."""
     made = {key: _number(value) if key in _NUMERIC else value for key, value in node.items()}
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         is_excluded = made.get(exclusive)
@@ -164,7 +164,7 @@ def _bounds(node: Node) -> Node:
 
 
 def _number(value: Any) -> Any:
-    """A bound that was written as a text ("0", "true") as what it says."""
+    """Return a bound written as text ("0", "true") as its value."""
     if not isinstance(value, str):
         return value
     try:
@@ -174,7 +174,7 @@ def _number(value: Any) -> Any:
 
 
 def _tuples(node: Node) -> Node:
-    """A list of schemas, one for each place, stands under `prefixItems` since 2020."""
+    """Return the schema with a list under `items` moved to `prefixItems`."""
     if not isinstance(node.get("items"), list):
         return node
     rest = _without(node, "items", "additionalItems")
@@ -183,7 +183,7 @@ def _tuples(node: Node) -> Node:
 
 
 def _dependencies(node: Node) -> Node:
-    """`dependencies` was parted in two: names that are required, and schemas that hold then."""
+    """Return the schema with `dependencies` split into the two keywords that replaced it."""
     given = node.get("dependencies")
     if not isinstance(given, Mapping):
         return node
@@ -194,7 +194,7 @@ def _dependencies(node: Node) -> Node:
 
 
 def _choices(node: Node) -> Node:
-    """Choices that stand beside the items of a list are those of its items; none are no choices."""
+    """Return the schema with the `enum` of an array moved to its items; an empty one is removed."""
     choices, items = node.get("enum"), node.get("items", {})
     if choices == []:
         return _without(node, "enum")
@@ -206,7 +206,7 @@ def _choices(node: Node) -> Node:
 
 
 def _nullable(node: Node) -> Node:
-    """OpenAPI's word for what may be null."""
+    """Return the schema with OpenAPI's `nullable` rewritten as type null."""
     if node.get("nullable") is not True:
         return node
     rest = _without(node, "nullable")
@@ -223,10 +223,10 @@ def _nullable(node: Node) -> Node:
 
 
 def _notes(node: Node) -> Node:
-    """Without notes of the wrong kind and empty lists of alternatives, which say nothing.
+    """Return the schema without invalid annotations and empty lists of alternatives.
 
-    Names of schemas go too, because references are paths here, which they would lead elsewhere.
-    Keywords of azent's own are not for others to use.
+    Names of schemas are removed too, because references are paths here. Azent's own keywords are
+    removed, as others must not set them.
     """
     return {
         key: value

@@ -1,4 +1,4 @@
-"""Schemas that come from elsewhere: from the clients of a server, or from servers of tools."""
+"""Schemas of third parties: clients of a server, or servers of tools."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HINT = 'It has to be a JSON Schema: {"type": "object", "properties": {...}}.'
 
 
 def object_schema(given: Any) -> Any:
-    """A schema of parameters in modern forms, and of an object where that is plain.
+    """Return a schema of parameters in JSON Schema 2020-12, with type object if it is implied.
 
-    What needs no mending is the same object as before; what cannot be mended stays as it is.
+    A schema that needs no change is the same object; one that cannot be fixed is unchanged.
     """
     schema = modern({} if given is None or given == [] else given)
     if not isinstance(schema, Mapping) or schema.get("type") == "object":
@@ -29,10 +29,10 @@ def object_schema(given: Any) -> Any:
 
 
 def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
-    """The JSON Schema of a function's parameters, looked through; without one, of no parameters.
+    """Return the validated JSON Schema of a function's parameters; no parameters for None.
 
-    Raises SchemaError for what is none, or none of an object, or leads out of itself. Patterns are
-    not looked at: those of others are never evaluated, and need not be Python's.
+    Raises SchemaError if it is invalid, not of an object, or has an external reference. Patterns
+    are not checked: those of third parties are never evaluated.
     """
     check_foreign(name, given or {})
     try:
@@ -59,7 +59,7 @@ def _checked(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_reference(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema itself where the root only refers to it: the arguments are looked up there."""
+    """Return the schema with a `$ref` or `allOf` at its root resolved."""
     if not schema.keys() & {"$ref", "allOf"}:
         return schema
     return inlined({key: value for key, value in schema.items() if key != "type"})

@@ -1,8 +1,7 @@
-"""Annotations as objects: strings and forward references looked up where their author wrote them.
+"""Resolve annotations given as strings and forward references.
 
-Names are looked up as Python would do it: in the closure of the function, among the locals of the
-functions around it while these still run (there a type that is local to a function is found), then
-in its module.
+Names are looked up as Python does: in the function's closure, among the locals of enclosing
+functions that still run, then in its module.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """An annotation that names something which cannot be found, and why."""
+    """An annotation with a name that cannot be found, and the reason."""
 
     annotation: Any
     reason: str
 
 
 def resolve(annotations: Mapping[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of a function, with every name in them replaced by what it names.
+    """Return the annotations of a function with all names resolved.
 
-    What cannot be resolved becomes `Unresolved`; nothing is raised.
+    One that cannot be resolved becomes `Unresolved`; nothing is raised.
     """
     home = source_of(function)
     names = {**local_names(home), **_type_parameters(home)}
@@ -40,7 +39,7 @@ def resolve(annotations: Mapping[str, Any], function: Callable[..., Any]) -> dic
 
 
 def source_of(function: Any) -> Any:
-    """The plain function behind a partial, a method, a wrapper, a class or a callable instance."""
+    """Return the plain function behind a partial, method, wrapper, class or callable instance."""
     while True:
         if isinstance(function, functools.partial):
             function = function.func
@@ -59,7 +58,7 @@ def source_of(function: Any) -> Any:
 
 
 def local_names(function: Any) -> dict[str, Any]:
-    """What the functions around this one hold: their locals while they run, and its closure."""
+    """Return the names of a function's closure and of enclosing functions that still run."""
     function = source_of(function)
     if not isinstance(function, types.FunctionType) or "<locals>" not in function.__qualname__:
         return {}
@@ -101,7 +100,7 @@ def _evaluated(annotations: Mapping[str, Any], home: Any, names: dict[str, Any])
 
 
 def _looked_up(annotation: Any, names: dict[str, Any], scope: dict[str, Any]) -> Any:
-    """What a postponed annotation names, where it is a single word: most are, and this is fast."""
+    """Return the object that a one-word annotation names; most are, and this is fast."""
     if not isinstance(annotation, str):
         return annotation
     return names.get(annotation, scope.get(annotation, getattr(builtins, annotation, annotation)))

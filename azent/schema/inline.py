@@ -1,9 +1,8 @@
-"""One JSON Schema without references, as far as that can be.
+"""Resolve the references inside a JSON Schema, as far as possible.
 
-Small models lose the thread at a `$ref`, and so do the grammars that decoding is held to. A
-reference is replaced by what it refers to, unless that contains itself, or unless the copies would
-make the schema much larger. Schemas may come from anywhere: nothing is fetched, and depth and size
-are bounded.
+Small models fail at a `$ref`, and so do grammars for constrained decoding. A reference is replaced
+by its target, unless the target is recursive or the copies would make the schema much larger.
+Schemas may come from anywhere: nothing is fetched, and depth and size are limited.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _NOTES = frozenset({"description", "default", "examples", "deprecated", "readOnl
 
 
 def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with references replaced by their targets, and without titles.
+    """Return the schema with references replaced by their targets, and without titles.
 
-    Recursive parts stay references into `$defs`. A `const` becomes an `enum` of one value.
-    SchemaError: the schema refers to a place outside itself or to none, or is too deep or large.
+    Recursive parts stay references into `$defs`. A `const` becomes an `enum` of one value. Raises
+    SchemaError for a reference to outside or to nothing, or if the schema is too deep or large.
     """
     check_size(schema)
     check_shape(schema)
@@ -43,7 +42,7 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inlined_own(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for a schema that was made here: its depth and size are not in question."""
+    """Return the same as `inlined` for a schema made by azent, without checks of depth and size."""
     targets = _targets(schema)
     kept = _recursive(targets)
     if _growth(schema, targets, kept) > _MOST_COPIED:
@@ -52,7 +51,7 @@ def inlined_own(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An inlined schema without its recursive parts: of these, only the type is left."""
+    """Return an inlined schema with recursive parts reduced to their type."""
     types = {
         f"#/$defs/{_escaped(name)}": {key: each[key] for key in ("type",) if key in each}
         for name, each in schema.get("$defs", {}).items()
@@ -62,9 +61,9 @@ def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_ends(schema: Mapping[str, Any]) -> None:
-    """Refuses references that lead back to themselves without a step into the value.
+    """Raise SchemaError if a reference leads to itself at the same value, or to nothing.
 
-    `{"not": {"$ref": "#"}}` would be judged for ever. SchemaError also for what leads nowhere.
+    `{"not": {"$ref": "#"}}` would be evaluated forever.
     """
     onward = {ref: set(_in_place(target)) for ref, target in _targets(schema).items()}
     if any(ref in _reachable(ref, onward) for ref in onward):
@@ -75,7 +74,7 @@ def check_ends(schema: Mapping[str, Any]) -> None:
 
 
 class _Inliner:
-    """Copies a schema, holding what the copy needs: targets by reference, names of those kept."""
+    """A copier of a schema: `targets` by reference, `names` of the references that stay."""
 
     def __init__(self, targets: Mapping[str, Any], names: Mapping[str, str]) -> None:
         self.targets = targets
@@ -120,9 +119,9 @@ def _is_kept(key: str, value: Any) -> bool:
 
 
 def _merged(target: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
-    """What a reference and the keywords beside it say together; notes beside it win.
+    """Return a target merged with the keywords beside its reference, whose annotations win.
 
-    Keywords that look at their neighbours, as `additionalProperties` does, must stay apart.
+    Keywords that depend on their neighbours (`additionalProperties`) are combined by `allOf`.
     """
     said = beside.keys() - _NOTES
     if said & target.keys() or said & _APPLICATORS:
@@ -141,7 +140,7 @@ def _without_lone_all_of(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Each reference that the schema uses, with what it refers to."""
+    """Return the target of each reference in a schema, direct or indirect."""
     targets: dict[str, Any] = {}
     waiting = list(_references(schema))
     while waiting:
@@ -155,7 +154,7 @@ def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _references(node: Any) -> Iterator[str]:
-    """The references in a schema, but not those in its definitions."""
+    """Yield the references in a schema, except those in its definitions."""
     if not isinstance(node, Mapping):
         return
     for key in ("$dynamicRef", "$recursiveRef"):
@@ -168,7 +167,7 @@ def _references(node: Any) -> Iterator[str]:
 
 
 def _in_place(node: Any) -> Iterator[str]:
-    """The references in a schema that are about the same value as the schema itself."""
+    """Yield the references in a schema that apply to the same value as the schema."""
     if not isinstance(node, Mapping):
         return
     if "$ref" in node:
@@ -191,7 +190,7 @@ def _checked(ref: Any) -> str:
 
 
 def looked_up(schema: Mapping[str, Any], ref: str) -> Any:
-    """What a reference refers to. SchemaError: to nothing, or to what is no schema."""
+    """Return the target of a reference. Raises SchemaError if it is missing or not a schema."""
     node: Any = schema
     for step in ref.split("/")[1:]:
         key = unquote(step).replace("~1", "/").replace("~0", "~")
@@ -207,7 +206,7 @@ def looked_up(schema: Mapping[str, Any], ref: str) -> Any:
 
 
 def _recursive(targets: Mapping[str, Any]) -> set[str]:
-    """The references whose targets lead back to themselves."""
+    """Return the references whose targets lead back to themselves."""
     onward = {ref: set(_references(target)) for ref, target in targets.items()}
     return {ref for ref in targets if ref in _reachable(ref, onward)}
 
@@ -224,13 +223,13 @@ def _reachable(start: str, onward: Mapping[str, set[str]]) -> set[str]:
 
 
 def _repeated(schema: Mapping[str, Any], targets: Mapping[str, Any]) -> set[str]:
-    """The references that are used more than once."""
+    """Return the references that are used more than once."""
     used = Counter(ref for node in (schema, *targets.values()) for ref in _references(node))
     return {ref for ref, times in used.items() if times > 1}
 
 
 def _growth(schema: Mapping[str, Any], targets: Mapping[str, Any], kept: set[str]) -> int:
-    """How many nodes inlining adds, were nothing but `kept` left as a reference."""
+    """Return the number of nodes that inlining adds if only `kept` stay references."""
     sizes: dict[str, int] = dict.fromkeys(kept, 0)
 
     def size(ref: str) -> int:
@@ -244,7 +243,7 @@ def _growth(schema: Mapping[str, Any], targets: Mapping[str, Any], kept: set[str
 
 
 def _names(refs: set[str]) -> dict[str, str]:
-    """A short name for each reference: its last step, made unique."""
+    """Return a short unique name for each reference, made of its last step."""
     names: dict[str, str] = {}
     for ref in sorted(refs):
         wanted = unquote(ref.rpartition("/")[2]).replace("~1", "/").replace("~0", "~")

@@ -1,7 +1,7 @@
-"""A function in, its JSON Schema out, and with it what is needed to call the function later.
+"""Introspect a function into a JSON Schema and the facts needed to call it later.
 
-All work is done once per function. What is kept does not hold the function itself, so that one
-that is no longer used goes, and its schema with it.
+Each function is introspected once. The cache holds no reference to the function, so that an unused
+function is freed together with its schema.
 """
 
 from __future__ import annotations
@@ -25,21 +25,15 @@ from azent.schema.signature import Signature, name_of, read_signature
 
 @dataclass(frozen=True, slots=True)
 class Introspected:
-    """A function as azent sees it. `spec` is shared by all who ask: treat it as read-only.
-
-    Where fields have other names than those that are shown, `spec["accepts"]` is the schema of
-    the parameters that knows them too.
-
-    `adapters` are pydantic's, by parameter; those of plain types are added when first needed.
-    """
+    """An introspected function."""
 
     function: Callable[..., Any]
     name: str
-    spec: Spec
+    spec: Spec  # shared, read-only; spec["accepts"] is a schema with aliases, if any
     is_async: bool
     is_generator: bool
     signature: Signature
-    adapters: dict[str, TypeAdapter[Any]]
+    adapters: dict[str, TypeAdapter[Any]]  # pydantic's, by parameter; plain types on first use
 
 
 _seen: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
@@ -48,9 +42,9 @@ _seen: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionar
 def function_to_json(
     function: Callable[..., Any], *, name: str | None = None, description: str | None = None
 ) -> dict[str, Any]:
-    """The schema of a function: {"name", "description", "parameters", "returns"}, plain JSON.
+    """Return a function's JSON Schema: {"name", "description", "parameters", "returns"}.
 
-    SchemaError: it cannot be offered to a model.
+    Raises SchemaError if the function cannot be offered to a model.
     """
     spec = introspect(function, name=name, description=description).spec
     copied: dict[str, Any] = _copy({key: spec[key] for key in spec if key != "accepts"})
@@ -60,9 +54,9 @@ def function_to_json(
 def introspect(
     function: Callable[..., Any], *, name: str | None = None, description: str | None = None
 ) -> Introspected:
-    """What azent knows of a function; a second call for the same one costs next to nothing.
+    """Return what azent knows of a function, from a cache after the first call.
 
-    SchemaError: it cannot be offered to a model.
+    Raises SchemaError if the function cannot be offered to a model.
     """
     key = function.__func__ if isinstance(function, types.MethodType) else function
     if not isinstance(key, types.FunctionType | functools.partial):
@@ -75,7 +69,7 @@ def introspect(
 
 
 def _facts(function: Any, name: str | None, description: str | None) -> dict[str, Any]:
-    """All that is known of a function, without the function."""
+    """Return the fields of Introspected except the function itself."""
     name = name_of(function, name)
     signature = read_signature(function, name)
     docs = _docs(function)
@@ -100,13 +94,13 @@ def _facts(function: Any, name: str | None, description: str | None) -> dict[str
 
 
 def _called(function: Any) -> Any:
-    """What runs when a callable that is not itself a function is called."""
+    """Return the function that runs when a callable is called."""
     is_instance = not isinstance(function, functools.partial | type)
     return type(function).__call__ if is_instance else function
 
 
 def _docs(function: Any) -> Docs:
-    """What the docstrings of a callable say; the nearer one first."""
+    """Return the docstrings of a callable merged; of a class and its `__init__`, the class wins."""
     while isinstance(function, functools.partial) and function.__doc__ == functools.partial.__doc__:
         function = function.func
     if inspect.isroutine(function) or isinstance(function, functools.partial):

@@ -1,4 +1,4 @@
-"""Which keywords of JSON Schema hold schemas, and how: what stands elsewhere is data."""
+"""The keywords of JSON Schema that contain subschemas; the values of all others are data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFINITIONS = frozenset({"$defs", "definitions"})
 
 
 def children(node: Mapping[str, Any]) -> Iterator[Any]:
-    """The schemas directly inside a schema, definitions apart."""
+    """Yield the direct subschemas of a schema, except its definitions."""
     for key, value in node.items():
         if key in LIST and isinstance(value, list):
             yield from value

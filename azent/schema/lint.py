@@ -1,7 +1,7 @@
-"""What in a set of schemas a small model will stumble over, and what to do about it.
+"""Find what small models find hard in a set of schemas, with advice.
 
-An error makes calls go wrong whatever the model; a warning costs accuracy with small ones. The
-bounds are rules of thumb: they say where to look, not what is right.
+An error breaks calls with any model; a warning costs accuracy with small ones. The limits are rules
+of thumb.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HARD_FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to mend: in which tool and parameter (a path, or ""), by which rule, and how."""
+    """One thing to fix in a tool: the parameter (a path, or ""), the rule and the advice."""
 
     tool: str
     parameter: str
@@ -42,7 +42,7 @@ class Finding:
 
 
 def lint(specs: Specs | Iterable[Spec]) -> tuple[Finding, ...]:
-    """What to mend in these schemas, tool by tool, then what is wrong between them."""
+    """Return the findings on each schema, then those on pairs of schemas."""
     listed = list(specs.values() if isinstance(specs, Mapping) else specs)
     alone = [finding for spec in listed for finding in _in_one(spec)]
     return (*alone, *_between(listed))
@@ -81,7 +81,7 @@ def _in_whole(spec: Spec) -> Iterator[tuple[str, Severity, str]]:
 
 
 def _texts(schema: Any) -> Iterator[str]:
-    """The texts of a schema and of its alternatives."""
+    """Yield the descriptions of a schema and of its alternatives."""
     if isinstance(schema, Mapping):
         yield schema.get("description", "")
         for key in ("anyOf", "oneOf", "allOf"):
@@ -112,7 +112,7 @@ def _in_shape(schema: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Seve
 
 
 def _places(schema: Mapping[str, Any]) -> Iterator[Place]:
-    """Every schema inside of one, with its path."""
+    """Yield each subschema with its path and depth."""
     waiting: list[Place] = [("", schema, 0)]
     while waiting:
         path, node, depth = waiting.pop(0)
@@ -148,7 +148,7 @@ def _between(specs: list[Spec]) -> Iterator[Finding]:
 
 
 def _look_alikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Pairs that differ by case, separators, the order of words or one letter."""
+    """Yield pairs of names that differ by case, separators, word order or one letter."""
     forms = [(name, _plain(name), _words(name)) for name in names]
     for (one, plain, words), (other, other_plain, other_words) in itertools.combinations(forms, 2):
         if plain == other_plain or words == other_words or _is_near(plain, other_plain):
@@ -165,7 +165,7 @@ def _words(name: str) -> list[str]:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """Are these one letter apart, a figure apart not counted, and long enough to overlook it?"""
+    """Return whether two long names differ by one letter; a digit does not count."""
     short, long = sorted((one, other), key=len)
     if len(short) < _SHORTEST_LOOK_ALIKE or len(long) - len(short) > 1:
         return False

@@ -1,4 +1,4 @@
-"""The parameters of a function as one JSON Schema, and what it returns as another."""
+"""Build the JSON Schemas of a function's parameters and of its return value."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ Adapters = dict[str, TypeAdapter[Any]]
 def parameters_schema(
     function: Callable[..., Any], name: str, signature: Signature, texts: Mapping[str, str]
 ) -> tuple[Json, Adapters]:
-    """The JSON Schema of a function's arguments, and pydantic's adapters that were made for it.
+    """Return the JSON Schema of a function's parameters with aliases, and pydantic's adapters.
 
-    The schema has other names of fields in it (see `aliases`). `texts` are those of the docstring.
-    SchemaError: a parameter has a type that JSON cannot hold.
+    - `function`: the function
+    - `name`: its name in errors
+    - `signature`: its parameters
+    - `texts`: descriptions of parameters from the docstring
+    Raises SchemaError if JSON cannot hold the type of a parameter.
     """
     offered = [each for each in signature.parameters if not each.is_context]
     hints = {each.name: each.hint for each in offered}
@@ -53,7 +56,7 @@ def parameters_schema(
 
 
 def returns_schema(function: Callable[..., Any], hint: Any, text: str) -> Json:
-    """The JSON Schema of what a function returns, as far as its annotation tells."""
+    """Return the JSON Schema of a function's return value, {} if its annotation does not tell."""
     hint, text = _returned(hint, text)
     made = _returned_schema(function, hint)
     return {**made, "description": text} if text else made
@@ -62,7 +65,7 @@ def returns_schema(function: Callable[..., Any], hint: Any, text: str) -> Json:
 def adapter_for(
     hint: Any, function: Callable[..., Any], scope: Scope | None = None
 ) -> TypeAdapter[Any]:
-    """Pydantic's adapter for an annotation of a function; `scope` is shared by its parameters."""
+    """Return pydantic's adapter for an annotation; all parameters of a function share `scope`."""
     scope = scope or Scope(local_names(function))
     adapter: TypeAdapter[Any] = TypeAdapter(buildable(hint, scope))
     if not adapter.pydantic_complete:
@@ -73,7 +76,7 @@ def adapter_for(
 def _schemas(
     function: Callable[..., Any], name: str, hints: Mapping[str, Any]
 ) -> tuple[dict[str, Json], Json, Adapters]:
-    """The schema of each annotation by name, the definitions these use, and the adapters made."""
+    """Return the schema of each annotation by name, their definitions, and the adapters."""
     plain = {parameter: plain_schema(hint) for parameter, hint in hints.items()}
     made = {parameter: schema for parameter, schema in plain.items() if schema is not None}
     asked = {parameter: hint for parameter, hint in hints.items() if parameter not in made}
@@ -91,7 +94,7 @@ def _schemas(
 
 
 def _refuse_unfit(function: Callable[..., Any], name: str, parameter: str, hint: Any) -> None:
-    """Says which parameter it is that has no JSON Schema."""
+    """Raise SchemaError if this parameter's type has no JSON Schema."""
     try:
         pydantic_schemas({parameter: adapter_for(hint, function)})
     except Exception as error:
@@ -111,7 +114,7 @@ def _property(parameter: Parameter, schema: Json, texts: Mapping[str, str]) -> J
 
 
 def _shown_default(parameter: Parameter) -> Any:
-    """The default as JSON, where JSON has such a value and it is short enough to be read."""
+    """Return a default as JSON if it is short and JSON can hold it, else `_UNSHOWN`."""
     default = parameter.default
     if parameter.field is not None and parameter.field.default_factory is None:
         default = parameter.field.default
@@ -127,7 +130,7 @@ def _shown_default(parameter: Parameter) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """A value as JSON: enums as they are offered, sets in an order that is always the same."""
+    """Return a value as JSON: enums as offered, sets in a fixed order."""
     if isinstance(value, enum.Enum):
         return value.value if has_plain_values(type(value)) else value.name
     if isinstance(value, set | frozenset):
@@ -140,7 +143,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _returned(hint: Any, text: str) -> tuple[Any, str]:
-    """What comes back in the end of awaiting or consuming, and the text that belongs to it."""
+    """Return the type and text of what is left after awaiting or iterating a result."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         texts = [found for each in arguments[1:] if (found := text_in(each))]

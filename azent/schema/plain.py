@@ -1,7 +1,6 @@
-"""The JSON Schemas of plain types, looked up or put together.
+"""Build the JSON Schemas of plain types without pydantic, which takes ten times as long.
 
-Pydantic could describe them too, but asking it costs ten times as much. Both give the same schemas,
-and a test holds them to it.
+A test checks that both give the same schemas.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", types
 
 
 def plain_schema(hint: Any) -> Json | None:
-    """The schema of a type made of plain parts; None where pydantic has to be asked."""
+    """Return the schema of a type of plain parts, or None if pydantic is needed."""
     if get_origin(hint) is not None:
         make, arguments = _MAKERS.get(get_origin(hint)), get_args(hint)
         return make(arguments) if make and arguments else None  # `List` alone has none
@@ -65,7 +64,7 @@ def _enum(kind: type[enum.Enum]) -> Json | None:
 
 
 def _choice(values: Sequence[Any]) -> Json | None:
-    """The schema for one of these values, with their type where they share one."""
+    """Return the schema for one of several values, with their type if they share one."""
     kinds = {_NAMES.get(type(value)) for value in values}
     if None in kinds or not kinds:
         return None
@@ -113,7 +112,7 @@ def _annotated(arguments: Sequence[Any]) -> Json | None:
 
 
 def _with(schema: Json, metadata: Any) -> Json | None:
-    """The schema with what one piece of metadata adds to it; None where pydantic must be asked."""
+    """Return the schema with a piece of metadata applied, or None if pydantic is needed."""
     if isinstance(metadata, str):
         return {**schema, "description": metadata}
     if isinstance(metadata, FieldInfo):

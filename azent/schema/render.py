@@ -26,7 +26,7 @@ BRIEF_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """How a language writes types. `{}` stands for the inner one."""
+    """The syntax of types in a language. `{}` stands for the inner type."""
 
     names: Mapping[str, str]
     array: str
@@ -67,9 +67,9 @@ _BOUNDS = {
 
 
 def render(specs: Specs | Iterable[Spec], style: Style) -> str:
-    """The functions as text, in the order given.
+    """Return the functions as text for a prompt, in the given order.
 
-    Raises UsageError where there is no such style, SchemaError for what is no schema.
+    Raises UsageError for an unknown style, SchemaError for an invalid schema.
     """
     if style not in _STYLES:
         raise UsageError(f"{style!r} is no style of rendering", f"There are {', '.join(_STYLES)}.")
@@ -152,7 +152,7 @@ _STYLES = {
 
 
 def _fields(spec: Spec) -> list[tuple[str, Schema, bool]]:
-    """Each parameter with its schema, and whether it is required."""
+    """Return each parameter with its schema and whether it is required."""
     parameters = spec.get("parameters", {})
     required = parameters.get("required", ())
     properties = parameters.get("properties", {})
@@ -160,7 +160,7 @@ def _fields(spec: Spec) -> list[tuple[str, Schema, bool]]:
 
 
 def _rest(spec: Spec, language: _Language) -> list[str]:
-    """The type of further parameters, where a function takes any."""
+    """Return the type of additional parameters in a list, empty if none are allowed."""
     more = spec.get("parameters", {}).get("additionalProperties")
     return [_type(more, language)] if more else []
 
@@ -210,7 +210,7 @@ def _object(schema: Schema, language: _Language) -> str:
 
 
 def _alternatives(schema: Schema) -> list[Any]:
-    """The schemas of which one has to hold; empty where there is only one."""
+    """Return the alternatives of a schema; an empty list if it has none."""
     kinds = schema.get("type")
     if isinstance(kinds, list) and kinds:
         return [{**schema, "type": kind} for kind in kinds]
@@ -221,7 +221,7 @@ def _alternatives(schema: Schema) -> list[Any]:
 
 
 def _notes(path: str, schema: Any) -> list[tuple[str, str]]:
-    """What the texts and bounds inside a schema say, each with the path to where it belongs."""
+    """Return the descriptions and bounds inside a schema, each with its path."""
     schema = _schema(schema)
     own = _said(schema)
     inner = [note for step, each in _parts(schema) for note in _notes(path + step, each)]
@@ -230,7 +230,7 @@ def _notes(path: str, schema: Any) -> list[tuple[str, str]]:
 
 
 def _parts(schema: Schema) -> Iterator[tuple[str, Any]]:
-    """The schemas inside of one, each with its step of the path."""
+    """Yield the direct subschemas, each with its step of the path."""
     for key, value in schema.items():
         if key == "properties":
             yield from ((f".{name}", each) for name, each in value.items())
@@ -243,7 +243,7 @@ def _parts(schema: Schema) -> Iterator[tuple[str, Any]]:
 
 
 def _said(schema: Schema) -> str:
-    """The description of a schema, and in brackets what its type does not tell."""
+    """Return the description of a schema, then in brackets the bounds that its type lacks."""
     bounds = [f"{_BOUNDS[key]} {_value(value)}" for key, value in schema.items() if key in _BOUNDS]
     if "prefixItems" in schema:
         bounds = []  # the type shows how many there are
@@ -254,7 +254,7 @@ def _said(schema: Schema) -> str:
 
 
 def _schema(schema: Any) -> Schema:
-    """A schema as an object: `true` says as little as an empty one."""
+    """Return a schema as an object; `true` becomes an empty one."""
     return schema if isinstance(schema, dict) else {}
 
 

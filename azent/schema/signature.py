@@ -1,7 +1,7 @@
-"""What a callable takes: its parameters as an author declared them, of every kind of callable.
+"""Read the parameters of any kind of callable, as its author declared them.
 
-What cannot be offered to a model is refused here, when a function is registered, in words that
-name the function and the parameter and say what to do; never when it is called first.
+A callable that cannot be offered to a model is refused when it is registered; the error names the
+function and the parameter and gives advice.
 """
 
 from __future__ import annotations
@@ -34,26 +34,22 @@ _QUALIFIERS = {typing.Required: True, typing.NotRequired: False, typing_extensio
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that a model may fill in, or that azent does (`is_context`).
-
-    `default` is what the function itself falls back on; `field` is a pydantic `Field` that holds
-    the default instead, which then has to be passed. `aliases` are other names of pydantic's.
-    """
+    """A parameter that a model fills in, or azent does if `is_context`."""
 
     name: str
     kind: Kind
-    hint: Any  # an annotation, or what the default tells, or Any
+    hint: Any  # the annotation, or the type of the default, or Any
     is_required: bool
     text: str = ""
-    default: Any = EMPTY
-    field: FieldInfo | None = None
+    default: Any = EMPTY  # the function's own default
+    field: FieldInfo | None = None  # a pydantic `Field` with a default, to be passed
     is_context: bool = False
-    aliases: tuple[Place, ...] = ()
+    aliases: tuple[Place, ...] = ()  # further names by pydantic
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function takes and returns; `extra` is the hint of its `**kwargs`, if any."""
+    """The parameters and return type of a function; `extra` is the annotation of `**kwargs`."""
 
     parameters: tuple[Parameter, ...]
     returns: Any
@@ -61,9 +57,9 @@ class Signature:
 
 
 def read_signature(function: Callable[..., Any], name: str) -> Signature:
-    """The parameters of a function, bound ones left out, annotations resolved.
+    """Return the parameters of a function, except bound ones, with annotations resolved.
 
-    SchemaError: it has no signature, or an annotation that cannot be resolved.
+    Raises SchemaError without a signature, or if an annotation cannot be resolved.
     """
     found = _inspected(function, name)
     hints = {each.name: each.annotation for each in found.parameters.values()}
@@ -83,7 +79,7 @@ def read_signature(function: Callable[..., Any], name: str) -> Signature:
 
 
 def name_of(function: Any, name: str | None) -> str:
-    """The name to offer a function under. SchemaError: it has none of its own and none is given."""
+    """Return the name to offer a function under. Raises SchemaError if it is invalid."""
     while name is None and isinstance(function, functools.partial):
         function = function.func
     own = getattr(function, "__name__", None) or type(function).__name__
@@ -114,7 +110,7 @@ def _inspected(function: Callable[..., Any], name: str) -> inspect.Signature:
 
 
 def _refuse_unbound(function: Any, found: inspect.Signature, name: str) -> None:
-    """A method taken from its class asks for `self`, which no model can give."""
+    """Raise SchemaError for a method taken from its class, which still needs `self`."""
     first = next(iter(found.parameters), "")
     owner = getattr(function, "__qualname__", "").rpartition(".")[0]
     if first in ("self", "cls") and owner and not owner.endswith("<locals>"):
@@ -133,7 +129,7 @@ def _refuse_starred(found: inspect.Signature, name: str) -> None:
 
 
 def _bound(function: Any) -> frozenset[str]:
-    """The names of keywords that a partial has fixed: their author did not leave them open."""
+    """Return the names of keywords that a partial has fixed."""
     return frozenset(function.keywords) if isinstance(function, functools.partial) else frozenset()
 
 
@@ -169,7 +165,7 @@ def _parameter(found: inspect.Parameter, hint: Any) -> Parameter:
 
 
 def _type_of(default: Any) -> Any:
-    """The type of a default where JSON has it: what a parameter without a hint is taken to be."""
+    """Return the type of a default, or Any if there is none or JSON cannot hold it."""
     kind = type(default)
     if default is EMPTY or default is None:
         return Any
@@ -182,7 +178,7 @@ def _type_of(default: Any) -> Any:
 
 
 def _text(hint: Any) -> str:
-    """The text that the metadata of an `Annotated` hint holds; the last one counts."""
+    """Return the last text in the metadata of an `Annotated` annotation, or ""."""
     texts = [text for each in _metadata(hint) if (text := text_in(each))]
     return texts[-1] if texts else ""
 
@@ -192,7 +188,7 @@ def _metadata(hint: Any) -> tuple[Any, ...]:
 
 
 def _is_context(hint: Any) -> bool:
-    """Is this azent's own `Context`, alone or as one of several alternatives?"""
+    """Return whether an annotation is `Context`, or a union with it."""
     origin = get_origin(hint)
     if origin is Annotated:
         return _is_context(get_args(hint)[0])
@@ -203,7 +199,7 @@ def _is_context(hint: Any) -> bool:
 
 
 def _unpacked(keys: Any, parameter: str, name: str) -> Iterator[Parameter]:
-    """The keys of a TypedDict that `**kwargs` is declared to be."""
+    """Yield a parameter for each key of the TypedDict that annotates `**kwargs`."""
     try:
         hints = typing.get_type_hints(keys, include_extras=True)
     except Exception as error:

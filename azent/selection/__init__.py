@@ -1,13 +1,13 @@
-"""Which functions are offered for a question, and whether any of them is meant at all. Pure.
+"""Select the functions to offer for a question, and decide whether any of them is needed. Pure.
 
-queries_of(log)              the texts that stand for the last question, for an encoder
-description_of(spec)         the text that stands for a function, for an encoder
-ranking(...)                 how near each function is to the question, judged against a bank
-scope_of(log, ...)           what the decision that is due may be: functions, least and most calls
-uncovered(question, calls)   values in a question that no call has used yet
-gate_messages(log, ...)      the request that asks a model whether any function is meant
+    queries_of(log)              the texts of the last question, for an encoder
+    description_of(spec)         the text of a function, for an encoder
+    ranking(...)                 the functions ranked by similarity to the question
+    scope_of(log, ...)           the functions to offer, and the least and most calls
+    uncovered(question, calls)   the values of a question that no call has used yet
+    gate_messages(log, ...)      the request that asks a model whether any function is needed
 
-Nothing here knows a language: meaning comes from vectors, and values are compared as they stand.
+No code here depends on a language: meaning comes from vectors, and values are compared literally.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which values of a question no call has used yet. Pure.
+"""Find the values of a question that no call has used yet. Pure.
 
-A small model that is asked for calls writes one and stops. That more are due shows in the question:
-a number, a name or a quotation that stands in it and in no call, while another one does. Values are
-compared as they stand, so this works alike in every language that writes figures, quotation marks
-or capitals; where a text has none of them, nothing is found, and one call stands.
+A small model often writes one call and stops. The question shows that more are due: it has a
+number, name or quotation that is in no call, although another value of the same kind is. Values are
+compared literally, so this works in every language that writes digits, quotation marks or capitals.
+A text without such values is taken to need one call.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from azent.selection.numbers import (
     readings,
 )
 
-MOST_CHARACTERS = 4000  # of a question that is looked at
-MOST_VALUES = 200  # of each kind in a question, and in the inputs of calls
+MOST_CHARACTERS = 4000  # read of a question
+MOST_VALUES = 200  # compared, of each kind in a question and in the inputs of calls
 QUOTATION = re.compile(
     r"[\"“”„«»「『]([^\"“”„«»「」『』\n]{1,80})[\"“”«»」』]|(?<!\w)['‘‚]([^'‘’\n]{1,80})['’](?!\w)"
 )
@@ -35,30 +35,32 @@ SENTENCE_START = re.compile(r"(?:^|[.!?:;¿¡\n\"“„«'‘(])\s*$")
 
 
 def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, ...]:
-    """The values in a question that stand in no input of these calls, though others like them do.
+    """Return the values of a question that no call uses, of the kinds of which some value is used.
 
-    Values are alike if both are numbers, quotations, or names: a call that used one city leaves the
-    other open, a call that used the time leaves no city open. Words that the called functions' own
-    descriptions use are no values.
+    The kinds are numbers, quotations and names: a call with one city leaves the other city
+    uncovered, a call with only a time leaves no city uncovered. Words in the called functions'
+    descriptions are ignored.
     """
-    given = _given_in(calls)
-    about = _folded(" ".join(_texts(specs[call.tool]) for call in calls if call.tool in specs))
+    given = _values_in_calls(calls)
+    about = _casefolded(
+        " ".join(_spec_text(specs[call.tool]) for call in calls if call.tool in specs)
+    )
     found = [
         tuple(
-            each for each in values if not _is_among(each, given) and not _is_word_of(each, about)
+            each for each in values if not _is_in_any(each, given) and not _is_word_of(each, about)
         )
         for values in _values_by_kind(question)
-        if any(_is_among(each, given) for each in values)
+        if any(_is_in_any(each, given) for each in values)
     ]
     return tuple(dict.fromkeys(value for values in found for value in values))
 
 
 def may_ask_for_several(question: str) -> bool:
-    """Has a question two numbers or two quotations, so that several calls may be due at once?
+    """Return whether a question has two numbers or quotations, so that several calls may be due.
 
-    Names do not count: in some languages each noun has a capital. A further call for a second name
-    is asked for once the first one was used (`uncovered`). Nor do the numbers of a sum: it is
-    worked out step by step, with the result of each.
+    Names are ignored, because some languages capitalize every noun; `uncovered` finds the second
+    name after the first call. A calculation is excluded: each of its steps needs the result of the
+    one before.
     """
     if is_mostly_numbers(question):
         return False
@@ -67,21 +69,21 @@ def may_ask_for_several(question: str) -> bool:
 
 
 def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> bool:
-    """Does a further call use a value of the question that the calls before it leave open?
+    """Return whether a call uses a value of the question that no earlier call uses.
 
-    All its numbers must stand in the question, too: a model that is pressed for a call that needs
-    the result of another one makes that result up. And a call of another function must have as many
-    new values as it shares: with fewer it says again what was asked for already.
+    All its numbers must be in the question, because a model that is pressed for a call invents the
+    results of earlier ones. A call of a function that was not called before needs at least as many
+    new values as values it shares with earlier calls; with fewer it rephrases one of them.
     """
-    given, before = _given_in([call]), _given_in(calls)
+    given, before = _values_in_calls([call]), _values_in_calls(calls)
     numbers = [value for value in given if not isinstance(value, str)]
-    if any(abs(n) > 1 and not is_said(n, _plain(question)) for n in numbers):
+    if any(abs(n) > 1 and not is_said(n, _normalized(question)) for n in numbers):
         return False
-    fresh = sum(_is_among(value, given) for value in uncovered(question, calls, specs))
+    fresh = sum(_is_in_any(value, given) for value in uncovered(question, calls, specs))
     if any(call.tool == other.tool for other in calls):
         return fresh > 0
-    said = values_of(question)
-    shared = sum(_is_among(value, given) and _is_among(value, before) for value in said)
+    wanted = values_of(question)
+    shared = sum(_is_in_any(value, given) and _is_in_any(value, before) for value in wanted)
     return 0 < fresh >= shared
 
 
@@ -111,12 +113,12 @@ def _required(spec: Spec) -> tuple[str, ...]:
 
 def _has_unsaid_number(value: Any, said: str, spec: Spec) -> bool:
     numbers = islice(_numbers_within(value), MOST_VALUES)
-    texts = _plain(said), _plain(_texts(spec))
+    texts = _normalized(said), _normalized(_spec_text(spec))
     return any(abs(n) > 1 and not any(is_said(n, text) for text in texts) for n in numbers)
 
 
 def _numbers_within(value: Any) -> Iterator[float]:
-    for leaf in _leaves(value):
+    for leaf in _scalars(value):
         if isinstance(leaf, int | float):
             yield leaf
         elif isinstance(leaf, str):
@@ -124,18 +126,18 @@ def _numbers_within(value: Any) -> Iterator[float]:
 
 
 def values_of(text: str) -> tuple[str, ...]:
-    """The values that stand in a text, each once: numbers, quotations, names in capitals."""
+    """Return the numbers, quotations and capitalized names in a text, each once."""
     return tuple(dict.fromkeys(value for values in _values_by_kind(text) for value in values))
 
 
 def _values_by_kind(text: str) -> tuple[tuple[str, ...], ...]:
-    text = _plain(text)
+    text = _normalized(text)
     kinds = numbers_in(text), _quotations(text), _names(text)
     return tuple(tuple(islice(dict.fromkeys(values), MOST_VALUES)) for values in kinds)
 
 
-def _plain(text: str) -> str:
-    """The beginning of a text, without the narrow spaces within numbers, its letters alike."""
+def _normalized(text: str) -> str:
+    """Return the beginning of a text, normalized, without spaces that group digits."""
     joined = GROUPING_SPACE.sub("", text[:MOST_CHARACTERS])
     return unicodedata.normalize("NFKC", joined)
 
@@ -145,23 +147,23 @@ def _quotations(text: str) -> Iterator[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Words that begin with a capital and no sentence."""
+    """Yield the capitalized words that do not begin a sentence."""
     for match in WORD.finditer(text):
         word, before = match[0], text[max(0, match.start() - 8) : match.start()]
         if word[0].isupper() and len(word) > 1 and not SENTENCE_START.search(before):
             yield word
 
 
-def _given_in(calls: Iterable[Call]) -> list[str | float]:
-    """The values in the inputs of calls, as many as are looked at."""
-    leaves = (value for call in calls for value in _leaves(call.tool_input))
+def _values_in_calls(calls: Iterable[Call]) -> list[str | float]:
+    """Return the values in the inputs of calls, `MOST_VALUES` at most."""
+    leaves = (value for call in calls for value in _scalars(call.tool_input))
     return list(
         islice((each for each in leaves if isinstance(each, str | int | float)), MOST_VALUES)
     )
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    """The values within a value, to any depth that a call can have."""
+def _scalars(value: Any) -> Iterator[Any]:
+    """Yield the scalars inside a JSON value, without null and booleans."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -173,37 +175,39 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield each
 
 
-def _is_among(said: str, given: Iterable[str | float]) -> bool:
-    return any(_is_equal(said, value) for value in given)
+def _is_in_any(wanted: str, given: Iterable[str | float]) -> bool:
+    return any(_is_equal(wanted, value) for value in given)
 
 
-def _is_equal(said: str, value: str | float) -> bool:
-    """Is what was said the value, or a part of it?"""
-    if NUMBER.fullmatch(said):
-        return is_same(said, value)
+def _is_equal(wanted: str, value: str | float) -> bool:
+    """Return whether a value of the question equals a call's value, or one contains the other."""
+    if NUMBER.fullmatch(wanted):
+        return is_same(wanted, value)
     if not isinstance(value, str):
         return False
-    folded, text = _folded(said), _folded(value)
+    folded, text = _casefolded(wanted), _casefolded(value)
     return folded in text or (len(text) > 2 and text in folded)
 
 
 def used_text(calls: Sequence[Call], specs: Specs) -> str:
-    """Return the values in calls and the texts of their functions, in small letters."""
-    values = " ".join(str(value) for value in _given_in(calls))
-    texts = " ".join(f"{name} {_texts(specs[name])}" for name in {c.tool for c in calls} & {*specs})
-    return _folded(f"{values} {texts}")
+    """Return the values in calls and the texts of their functions, casefolded."""
+    values = " ".join(str(value) for value in _values_in_calls(calls))
+    texts = " ".join(
+        f"{name} {_spec_text(specs[name])}" for name in {c.tool for c in calls} & {*specs}
+    )
+    return _casefolded(f"{values} {texts}")
 
 
-def _texts(spec: Spec) -> str:
-    leaves = _leaves([spec.get("description"), spec.get("parameters")])
+def _spec_text(spec: Spec) -> str:
+    leaves = _scalars([spec.get("description"), spec.get("parameters")])
     return " ".join(each for each in leaves if isinstance(each, str))
 
 
-def _is_word_of(said: str, about: str) -> bool:
-    if NUMBER.fullmatch(said):
+def _is_word_of(wanted: str, about: str) -> bool:
+    if NUMBER.fullmatch(wanted):
         return False
-    return bool(re.search(rf"(?<!\w){re.escape(_folded(said))}(?!\w)", about))
+    return bool(re.search(rf"(?<!\w){re.escape(_casefolded(wanted))}(?!\w)", about))
 
 
-def _folded(text: str) -> str:
+def _casefolded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()

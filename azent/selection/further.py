@@ -1,10 +1,9 @@
-"""Whether a further step is due after the results of calls. Pure.
+"""Decide whether the results of calls complete a turn, or further calls are due. Pure.
 
-A small model that is asked whether it is done mostly says yes, and makes up what is missing. What
-tells more is the meaning of the question: in "Text Maria that I am late" the function that sends
-messages is nearer to the question than the one that looks up numbers, so after `find_contact` it is
-still due. And values of the question that no call has used, while others like them were used, are
-still to be used.
+A small model that is asked whether it is done mostly says yes and invents what is missing. The
+meaning of the question is a better sign: for "Text Maria that I am late" the function that sends
+messages is more similar than the one that looks up numbers, so it is still due after
+`find_contact`. Unused values of the question are another sign, if others of their kind were used.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from azent.prompt import SelectionRules
 from azent.selection.coverage import MOST_CHARACTERS, uncovered, used_text
 from azent.selection.numbers import is_mostly_numbers, numbers_in, readings
 
-MOST_REST = 4  # words of a question that need not stand in its calls: "What is ... like"
-CLEARLY = 1.0  # above `call_above`: a function with such a score is meant, too
+MOST_REST = 4  # words of a question that its calls may leave unused: "What is ... like"
+CLEARLY = 1.0  # above `call_above`: a function with such a score is relevant, too
 PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{1,2}|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def is_first(turn: Log) -> bool:
-    """Return whether the next decision of a turn is its first: nothing has been called yet."""
+    """Return whether the turn has no calls yet."""
     return not any(reply.calls for reply in replies_of(turn))
 
 
 def ranking_of(turn: Log) -> Ranking | None:
-    """Return the ranking of a turn, or None if none was made."""
+    """Return the last ranking of a turn, or None."""
     rankings = [message for message in turn if isinstance(message, Ranking)]
     return rankings[-1] if rankings else None
 
@@ -38,9 +37,9 @@ def ranking_of(turn: Log) -> Ranking | None:
 def nothing_more_is_due(turn: Log, specs: Specs, rules: SelectionRules) -> bool:
     """Return whether the results of a turn can be answered without asking for further calls.
 
-    That is known only where meaning decides, no call failed, no other function is meant as far as
-    meaning tells, and the calls have used most of the question. Asking in vain costs a little time,
-    not asking costs the answer: in doubt the model is asked.
+    This needs a ranking, no failed call, no other function that is similar to the question, and
+    calls that use most of the question. In doubt the model is asked: a needless request costs a
+    little time, a missing one costs the answer.
     """
     rank = ranking_of(turn)
     if not rules.relevance or rank is None or not rank.scores or is_first(turn):
@@ -50,11 +49,11 @@ def nothing_more_is_due(turn: Log, specs: Specs, rules: SelectionRules) -> bool:
     if has_unused_values(turn, specs) or _has_unused_numbers(turn):
         return False
     calls = _calls_of(turn)
-    return not _others_meant(rank, calls, rules) and len(rest_of(turn, specs)) <= MOST_REST
+    return not _is_other_relevant(rank, calls, rules) and len(rest_of(turn, specs)) <= MOST_REST
 
 
-def _others_meant(rank: Ranking, calls: list[Call], rules: SelectionRules) -> bool:
-    """Return whether a function is near the question, or nearer than all those that were called."""
+def _is_other_relevant(rank: Ranking, calls: list[Call], rules: SelectionRules) -> bool:
+    """Return whether a function not called yet is clearly relevant, or outranks the called ones."""
     called = {call.tool for call in calls}
     best = max((score for name, score in rank.scores if name in called), default=float("-inf"))
     clear = rules.call_above + CLEARLY
@@ -62,7 +61,7 @@ def _others_meant(rank: Ranking, calls: list[Call], rules: SelectionRules) -> bo
 
 
 def rest_of(turn: Log, specs: Specs) -> tuple[str, ...]:
-    """Return the words of the question that stand in no call and in no called function's text.
+    """Return the words of the question that no call and no called function's text contains.
 
     In scripts without spaces a word is taken to have two characters.
     """
@@ -73,10 +72,10 @@ def rest_of(turn: Log, specs: Specs) -> tuple[str, ...]:
 
 
 def has_unused_values(turn: Log, specs: Specs) -> bool:
-    """Return whether the question has values that no call has used, although others were used.
+    """Return whether values of the question are unused, although the last calls used others.
 
-    Only the last calls count that succeeded and used values themselves: else the model would be
-    asked for ever.
+    If the last calls failed or used no new value, this is False: else the model would be asked
+    forever.
     """
     made = [reply for reply in replies_of(folded(turn)) if reply.calls]
     calls = _calls_of(turn)
@@ -88,7 +87,7 @@ def has_unused_values(turn: Log, specs: Specs) -> bool:
 
 
 def _has_unused_numbers(turn: Log) -> bool:
-    """Return whether a sum has numbers that no call has used; "2 + 3 + 3" has the 3 twice."""
+    """Return whether a calculation has numbers no call has used; "2 + 3 + 3" has the 3 twice."""
     question = question_of(turn)
     if not is_mostly_numbers(question):
         return False
@@ -96,8 +95,8 @@ def _has_unused_numbers(turn: Log) -> bool:
     used = Counter(float(v) for v in given if isinstance(v, int | float))
     texts = " ".join(value for value in given if isinstance(value, str))
     used.update(readings(number)[-1] for number in numbers_in(texts) if readings(number))
-    said = Counter(readings(number)[-1] for number in numbers_in(question) if readings(number))
-    return bool(said - used)
+    wanted = Counter(readings(number)[-1] for number in numbers_in(question) if readings(number))
+    return bool(wanted - used)
 
 
 def _calls_of(turn: Log) -> list[Call]:

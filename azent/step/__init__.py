@@ -1,24 +1,27 @@
 """The conversation as a pure function of its transcript. No network, no clock, no tool runs here.
 
-The log is the only thing that changes, the terms never do. `next_step` says what to do next; `hear`
-and `take` put what came of it into the log. Whoever holds log and terms can stop, store, branch or
-resume a conversation at any point, and the same log and terms give the same request, to the byte.
+Only the log changes; the terms are fixed. `next_step` returns what to do next; `hear` and `take`
+append the outcome to the log. A conversation can be stopped, stored, branched and resumed at any
+point from its log and terms, and equal logs and terms give byte-identical requests.
 
     log = (Question("What is 2 + 3?"),)
     next_step(log, terms)                  Ask(messages, format, move="decide")
-    log = hear(log, reply, terms)          a reply was read: calls, an answer, or a correction
+    log = hear(log, reply, terms)          append a parsed reply: calls, an answer, or a correction
     next_step(log, terms)                  Run((Call("add", {"a": 2, "b": 3}, id="1"),))
-    log = take(log, result, terms)         one call came back
+    log = take(log, result, terms)         append the result of one call
     next_step(log, terms)                  Ask(...) ... Done(answer)
 
-After a crash, `recovered(log, begun, terms)` is the log to go on with.
-Where a request would not fit into the context, `Shrink(note)` comes first: a note for the log.
-Where an encoder is there, `Rank(...)` comes before the first decision of a turn: how near the
-functions are to the question, for the log (`ranked`).
+`recovered(log, begun, terms)` returns the log to resume from after a crash. `Shrink(note)` comes
+before a request that would not fit the context window: the note is to be appended to the log.
+`Rank(...)` comes before the first decision of a turn if there is an encoder: it asks for the
+vectors of the question and the functions, which `ranked` turns into a message of the log.
 
-The moves of a turn: *decide* asks for calls, *more* for further ones where the question has values
-that none has used, *answer* for words, *single* for calls or words; *gate*, *choose* and *list*
-narrow a decision down before it is asked for (`azent.selection`).
+The moves of a turn:
+- *decide* asks for tool calls
+- *more* asks for further calls, because values of the question are not used in any call yet
+- *answer* asks for text
+- *single* asks for calls or text
+- *gate*, *choose* and *list* narrow a decision down before it is made (`azent.selection`)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What came of a step, put into the log: a reply, a result, a refusal."""
+"""Append the outcome of a step to the log: a reply, a result, a refusal."""
 
 from __future__ import annotations
 
@@ -28,25 +28,28 @@ NO_WORDS = Problem("empty", "The answer has no words.")
 
 
 def hear(log: Log, reply: Reply, terms: Terms) -> Log:
-    """The log with a reply that was read: its calls numbered, what cannot run answered at once.
+    """Return the log with a parsed reply appended, its calls numbered.
 
-    Illegal calls get results that say what to mend; a call that the last reply made too gets its
-    result again, unless its tool may run again; a reply of no use gets a correction; one that
-    meets the terms' `until` ends the turn.
+    Calls that will not run get their result at once:
+    - an invalid call gets an error result that tells the model how to fix it
+    - a call that repeats one of the previous reply gets that call's result, unless its tool may run
+      again
+    An unusable reply is followed by a correction. A reply that satisfies `terms.until` ends the
+    turn.
     """
     turn = turn_of(log)
-    reply = _further(reply, turn, terms) if reply.move == "more" else reply
-    reply = _judged(reply, turn, terms)
+    reply = _with_further_calls(reply, turn, terms) if reply.move == "more" else reply
+    reply = _checked(reply, turn, terms)
     if reply.move == "gate" and reply.picked == () and (waiting := pending(turn)):
         withheld = [Result(call.tool, WITHHELD, ok=False, id=call.id) for call in waiting]
         return (*log, reply, *withheld)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
-    if _meets(reply, terms.until):
-        over = [
+    if _ends_turn(reply, terms.until):
+        skipped = [
             Result(c.tool, "not run: the conversation was ended", False, id=c.id)
             for c in reply.calls
         ]
-        return (*log, reply, *over, Note("stopped", "terminated"))
+        return (*log, reply, *skipped, Note("stopped", "terminated"))
     made = [other for other in replies_of(folded(turn)) if other.calls]
     before = {key_of(call): call for call in reversed(made[-1].calls)} if made else {}
     again = repeats([*map(signature, made), signature(reply)])
@@ -54,15 +57,17 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
         _result_at_once(call, before.get(key_of(call)) if before else None, again, turn, terms)
         for call in reply.calls
     ]
-    heard = (*log, reply, *(result for result in answered if result is not None))
-    return (*heard, Correction(reply.problem)) if reply.problem else heard
+    extended = (*log, reply, *(result for result in answered if result is not None))
+    return (*extended, Correction(reply.problem)) if reply.problem else extended
 
 
 def ranked(log: Log, step: Rank, queries: Sequence[Vector], passages: Sequence[Vector]) -> Log:
-    """The log with how near the functions are to its last question.
+    """Return the log with a ranking of the functions for its last question appended.
 
-    `queries` are the vectors of the step's queries, `passages` those of its functions and then of
-    its bank. Without any the ranking is empty: all functions are offered, and the model decides.
+    - `queries`: the vectors of the step's queries
+    - `passages`: the vectors of the step's functions, then of its bank
+    The ranking is empty if there are no vectors; then all functions are offered and the model
+    decides.
     """
     if not queries:
         return (*log, Ranking())
@@ -72,10 +77,11 @@ def ranked(log: Log, step: Rank, queries: Sequence[Vector], passages: Sequence[V
 
 
 def further_calls(calls: Iterable[Call], turn: Log, terms: Terms) -> tuple[tuple[Call, ...], bool]:
-    """Of the calls of a reply that was asked for more, those to keep; and whether that is all.
+    """Return the calls to keep of a reply to a "more" request, and whether it needs no more calls.
 
-    The model writes its first calls again, and then others. One is kept if it uses a value of the
-    question that no call before it uses; with the first that does not, no more is expected.
+    The model first repeats the calls that it made before, which are skipped. A further call is kept
+    if it uses a value of the question that no earlier call uses; the first one that does not ends
+    the list.
     """
     made = [call for reply in replies_of(turn) for call in reply.calls]
     known, kept = {key_of(call) for call in made}, [*made]
@@ -88,8 +94,8 @@ def further_calls(calls: Iterable[Call], turn: Log, terms: Terms) -> tuple[tuple
     return tuple(kept[len(made) :]), not uncovered(question_of(turn), kept, terms.specs)
 
 
-def _further(reply: Reply, turn: Log, terms: Terms) -> Reply:
-    """The reply to a request for more calls, with those that are kept of it."""
+def _with_further_calls(reply: Reply, turn: Log, terms: Terms) -> Reply:
+    """Return the reply to a "more" request, reduced to the calls that are kept."""
     kept, _ = further_calls(reply.calls, turn, terms)
     before = [reply for reply in replies_of(turn) if reply.calls][-1].usage
     usage = reply.usage
@@ -98,26 +104,27 @@ def _further(reply: Reply, turn: Log, terms: Terms) -> Reply:
     return replace(reply, calls=kept, text="", problem=None, repairs=(), usage=usage)
 
 
-def _judged(reply: Reply, turn: Log, terms: Terms) -> Reply:
-    """The reply, with a problem where it is not what was asked for."""
+def _checked(reply: Reply, turn: Log, terms: Terms) -> Reply:
+    """Return the reply, with a problem set if it does not fit the request."""
     if reply.move == "answer":
-        return _valued(reply, terms)
-    judged_elsewhere = narrows(reply) or reply.move == "more"
-    return reply if judged_elsewhere else _chosen(reply, choice_now(turn, terms))
+        return _with_value_checked(reply, terms)
+    is_checked_elsewhere = narrows(reply) or reply.move == "more"
+    return reply if is_checked_elsewhere else _with_choice_checked(reply, choice_now(turn, terms))
 
 
-def _meets(reply: Reply, until: str | Callable[[Reply], bool] | None) -> bool:
-    """Does the reply end the conversation: by a word in it, or in the eyes of a function?"""
+def _ends_turn(reply: Reply, until: str | Callable[[Reply], bool] | None) -> bool:
+    """Return whether the reply contains the text `until`, or the function `until` accepts it."""
     if isinstance(until, str):
         return until in reply.text
     return until is not None and bool(until(reply))
 
 
 def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
-    """Of the calls of a reply that still streams, those that may begin now, numbered as by `hear`.
+    """Return the calls of a reply still streaming that may start now, numbered as `hear` will do.
 
-    `certain` are all that are certain so far, in their order. Readonly ones may, as long as nobody
-    must be asked, the choice allows them, and the last reply did not make the same call.
+    `certain` are the calls parsed so far that later text cannot change, in order. A call may start
+    if its tool is readonly and needs no confirmation, the tool choice allows it, and the previous
+    reply did not make the same call.
     """
     may_begin = terms.readonly - terms.confirm
     if not may_begin or is_doubtful(log, certain, terms):
@@ -136,39 +143,40 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
 
 
 def refuse(log: Log, call: Call, terms: Terms) -> Log:
-    """The log with a call that a person refused: what is allowed still runs, then it is answered.
+    """Return the log with a call refused by the user, and a note that stops the turn.
 
-    A model that is refused one way would try another, and the person would be asked again.
+    The other pending calls still run, then the model answers. The turn stops because a model that
+    is refused one call tries another, and the user would be asked again.
     """
     taken = take(log, Result(call.tool, REFUSED, ok=False, id=call.id), terms)
     return (*taken, Note("stopped", "refused"))
 
 
 def take(log: Log, result: Result, terms: Terms) -> Log:
-    """The log with a result, which identical calls of the same reply share."""
+    """Return the log with a result appended, also for the identical calls of the same reply."""
     waiting = {call.id: call for call in pending(turn_of(log))}
     if (own := waiting.pop(result.id, None)) is None:
         return log
     shared = [] if own.tool in terms.repeatable else waiting.values()
-    twins = [call for call in shared if _are_alike(call, own) and key_of(call) == key_of(own)]
+    twins = [call for call in shared if _is_same_call(call, own) and key_of(call) == key_of(own)]
     return (*log, result, *(replace(result, id=twin.id) for twin in twins))
 
 
-def _are_alike(call: Call, other: Call) -> bool:
-    """May two calls be the same? Quick to find out, where `key_of` is not."""
+def _is_same_call(call: Call, other: Call) -> bool:
+    """Return whether two calls have the same tool and input; cheaper than comparing `key_of`."""
     return call.tool == other.tool and call.tool_input == other.tool_input
 
 
 def to_run(calls: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
-    """The calls without those that share another's result."""
+    """Return the calls without duplicates, which share a result; repeatable tools keep theirs."""
     kept: dict[object, Call] = {}
     for call in calls:
         kept.setdefault(call.id if call.tool in terms.repeatable else key_of(call), call)
     return tuple(kept.values())
 
 
-def _chosen(reply: Reply, choice: str) -> Reply:
-    """The reply, with a problem where it is not what `choice` demands."""
+def _with_choice_checked(reply: Reply, choice: str) -> Reply:
+    """Return the reply, with a problem set if its calls do not fit the tool choice."""
     if choice in ("auto", "none") or reply.problem:
         return reply
     named = [call for call in reply.calls if choice in ("required", call.tool)]
@@ -178,8 +186,8 @@ def _chosen(reply: Reply, choice: str) -> Reply:
     return replace(reply, calls=(), problem=Problem("malformed", f"you must call {wanted} now"))
 
 
-def _valued(reply: Reply, terms: Terms) -> Reply:
-    """An answer, its text the JSON of its value where one is asked for, or with its problem."""
+def _with_value_checked(reply: Reply, terms: Terms) -> Reply:
+    """Return an answer with its typed value as JSON text, or with a problem if it has no value."""
     if reply.problem:
         return reply
     if terms.typed is None:
@@ -199,10 +207,10 @@ def _numbered(calls: Iterable[Call], before: int) -> tuple[Call, ...]:
 def _result_at_once(
     call: Call, before: Call | None, again: bool, turn: Log, terms: Terms
 ) -> Result | None:
-    """The result of a call that is not to be run: it is illegal, or was made just before.
+    """Return the result of a call that must not run, or None if it must.
 
-    `before` is the same call in the last reply that made any; `again` says that the whole reply
-    repeats.
+    - `before`: the same call in the last reply with calls, if there is one
+    - `again`: whether the whole reply repeats earlier ones
     """
     if call.problem:
         return Result(call.tool, call.problem.message, False, call.problem, id=call.id)
@@ -211,9 +219,9 @@ def _result_at_once(
     if call.tool in terms.readonly and not again:
         return None
     first = next((m for m in turn if isinstance(m, Result) and m.id == before.id), None)
-    return replace(first, text=_told_before(first.text), id=call.id) if first else None
+    return replace(first, text=_marked_as_repeated(first.text), id=call.id) if first else None
 
 
-def _told_before(text: str) -> str:
+def _marked_as_repeated(text: str) -> str:
     note = "(the same call as before, not run again; its result was:) "
     return text if text.startswith(note) else note + text

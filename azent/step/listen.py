@@ -1,7 +1,7 @@
-"""Listening to a reply while it comes, whoever brings its pieces.
+"""Read a reply while it streams, from any source of pieces.
 
-A reply is over where its model says so, and where nothing more is to be expected of it: where it
-writes nothing but white space, or the same over and over.
+A reply ends where its model ends it, and is stopped early where nothing useful can follow: after a
+long run of white space, or where the text repeats itself.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from azent.step.hear import further_calls
 from azent.step.next import Ask
 from azent.step.read import reader_for
 
-IDLE_SPACES = 400  # white space in a row after which a model will say no more
+IDLE_SPACES = 400  # characters of white space in a row; text never follows
 
 
 class Listening:
-    """A reply to a request, as far as it has come.
+    """A partial reply to a request.
 
-    `log` is the conversation that the request is about. `raw` is its text and `thoughts` the
-    reasoning that the server told apart; `certain` are the calls that nothing can unmake any more.
-    `in_circles` says that it repeated itself and was ended.
+    - `log`: the conversation of the request, given to the constructor
+    - `raw`: the text so far
+    - `thoughts`: the reasoning that the server sent separately
+    - `certain`: the tool calls that later text cannot change
+    - `in_circles`: whether the reply repeated itself and was stopped
     """
 
     def __init__(self, ask: Ask, terms: Terms, log: Log = ()) -> None:
@@ -43,7 +45,7 @@ class Listening:
         self._spaces = 0
 
     def take(self, piece: Delta | End) -> None:
-        """Take a piece of the reply."""
+        """Add a piece of the reply."""
         if isinstance(piece, End):
             self._end = piece
             return
@@ -57,10 +59,10 @@ class Listening:
             self.reader.native(call)
         if certain and self._move == "more":
             _, self._has_enough = further_calls(self.certain, self._turn, self._terms)
-        self._notice(piece)
+        self._check_for_end(piece)
 
     def take_all(self, pieces: Iterator[Delta | End]) -> None:
-        """Take pieces until the reply is over; closing their iterator stops the model."""
+        """Add pieces until the reply is over, then close their iterator, which stops the model."""
         for piece in pieces:
             self.take(piece)
             if self.over:
@@ -68,7 +70,7 @@ class Listening:
         if isinstance(pieces, Generator):
             pieces.close()
 
-    def _notice(self, piece: Delta) -> None:
+    def _check_for_end(self, piece: Delta) -> None:
         self._spaces = 0 if piece.text.strip() else self._spaces + len(piece.text)
         if self._words.turn(self.raw) or self._thoughts.turn(self.thoughts):
             self.in_circles = True
@@ -76,11 +78,11 @@ class Listening:
 
     @property
     def over(self) -> bool:
-        """Is there nothing more to expect of it?"""
+        """Return whether to stop reading the reply."""
         return self.in_circles or self._has_enough or self._spaces > IDLE_SPACES
 
     def close(self) -> Reply:
-        """The whole reply; of one that was stopped as it had enough, the calls that were whole."""
+        """Return the parsed reply; of a "more" request only the calls that were complete."""
         reply = self.reader.close(self._end.done_reason)
         if self._move == "more":
             reply = replace(reply, calls=tuple(self.certain))

@@ -1,4 +1,4 @@
-"""What to do next with a conversation, given its log and its terms."""
+"""Compute the next step of a conversation from its log and terms."""
 
 from __future__ import annotations
 
@@ -48,72 +48,63 @@ from azent.typed import read_value
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the model: these messages, held to this schema if there is one.
+    """The step to send a request to the model."""
 
-    `fit` is what they are expected to take of the context, where that is known; `shown`, whether a
-    person may see the words as they come. `why` says what was decided before this request, where
-    it follows from that; `warning`, what was held back by it.
-    """
-
-    messages: tuple[ChatMessage, ...]
-    format: dict[str, Any] | None
+    messages: tuple[ChatMessage, ...]  # the chat messages of the request
+    format: dict[str, Any] | None  # JSON Schema for constrained decoding
     move: Move
-    fit: Fit | None = None
-    shown: bool = True
-    why: str = ""
-    warning: str = ""
+    fit: Fit | None = None  # estimated size, if the context window is known
+    shown: bool = True  # whether to show the text to a person as it streams
+    why: str = ""  # the decision that led to this request
+    warning: str = ""  # text for the user if functions were held back
 
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Find out how near the functions are to the question, by the vectors of these texts.
+    """The step to encode texts as vectors, to rank the functions by similarity to the question."""
 
-    `queries` are what stands for the question. `functions` are the texts of the functions by name;
-    `bank`, those of functions to compare them with.
-    """
-
-    queries: tuple[str, ...]
-    functions: Mapping[str, str]
-    bank: tuple[str, ...]
+    queries: tuple[str, ...]  # the texts of the question
+    functions: Mapping[str, str]  # the texts of the functions, by name
+    bank: tuple[str, ...]  # the texts of unrelated functions for comparison
 
     @property
     def passages(self) -> tuple[str, ...]:
-        """The texts of the functions, and then those of the bank."""
+        """Return the texts of the functions, then those of the bank."""
         return (*self.functions.values(), *self.bank)
 
 
 @dataclass(frozen=True, slots=True)
 class Shrink:
-    """Put this note into the log, so that the next request fits into the context."""
+    """The step to append this note to the log, so that the next request fits the context window."""
 
     note: Note
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Run these calls, side by side."""
+    """The step to run these calls in parallel."""
 
     calls: tuple[Call, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The question has its answer."""
+    """The step that ends a turn: the question has its answer."""
 
     answer: Answer
 
 
 Step: TypeAlias = Ask | Rank | Shrink | Run | Done
 
-MOST_CALLS = 8  # that a model is asked for at once
-AT_ONCE = ("timeout", "terminated")  # why a turn stops without another word of the model
+MOST_CALLS = 8  # asked for in one reply
+AT_ONCE = ("timeout", "terminated")  # reasons that stop a turn without an answer of the model
 
 
 def next_step(log: Log, terms: Terms) -> Step:
-    """What to do next with a conversation whose last turn is open, or is done.
+    """Return what to do next in the last turn of a log.
 
-    Raises BadReply, carrying the log, when the corrections in a row are used up, and
-    ContextTooSmall where the tools leave no room for a question.
+    Raises BadReply, carrying the log, if more corrections in a row than `terms.repairs` were
+    needed, and ContextTooSmall if the tools leave no room for a question.
     """
     turn = turn_of(log)
     if waiting := pending(turn):
@@ -162,7 +153,7 @@ def _ask(log: Log, terms: Terms, move: Move) -> Ask:
     messages = messages_for(log, terms, move)
     fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
     undecided = all(map(narrows, replies_of(turn_of(log))))
-    # An answer to what was found decides nothing more.
+    # The answer after calls is no decision, so nothing narrows it down.
     scope = _scope(log, terms) if undecided or move != "answer" else Scope(terms.specs)
     declined = move == "answer" and not scope.specs
     why = scope.why if undecided and (declined or move != "answer") else ""
@@ -175,7 +166,7 @@ def _ask(log: Log, terms: Terms, move: Move) -> Ask:
 
 
 def _ranking_is_due(turn: Log, terms: Terms) -> bool:
-    """Is it to be found out how near the functions are, before anything else of a turn?"""
+    """Return whether to rank the functions before anything else in the turn."""
     able = terms.encoded and bool(terms.prompts.bank)
     wanted = able and decides_by_meaning(terms.specs, terms.prompts.selection)
     fresh = not replies_of(turn) and ranking_of(turn) is None and note_in(turn, "stopped") is None
@@ -188,9 +179,10 @@ def _rank(log: Log, terms: Terms) -> Rank:
 
 
 def more_is_due(turn: Log, terms: Terms) -> bool:
-    """Is the model to be asked for further calls, as the question has values that none has used?
+    """Return whether to ask for further calls, because values of the question are unused.
 
-    Only after the first decision of a turn, whose calls are legal and have not run.
+    This is only done after the first decision of a turn, if its calls are valid and have not run
+    yet.
     """
     wanted = terms.prompts.selection.more and terms.prompts.held
     if not wanted or not terms.parallel or terms.choice != "auto":
@@ -202,13 +194,13 @@ def more_is_due(turn: Log, terms: Terms) -> bool:
     calls = made[0].calls
     legal = not any(call.problem for call in calls) and len(calls) < MOST_CALLS
     question = question_of(turn)
-    if not legal or is_mostly_numbers(question):  # a sum is worked out step by step
+    if not legal or is_mostly_numbers(question):  # each step needs the result before
         return False
     return bool(uncovered(question, calls, terms.specs))
 
 
 def _next_move(log: Log, terms: Terms) -> Move | None:
-    """The move to make, or None where the turn is over."""
+    """Return the kind of the next request, or None if the turn is over."""
     turn = turn_of(log)
     first: Move = "decide" if terms.prompts.turn == "decide-answer" else "single"
     if (note := note_in(turn, "stopped")) and note.text in AT_ONCE:
@@ -230,7 +222,7 @@ def _next_move(log: Log, terms: Terms) -> Move | None:
 
 
 def _first_move(log: Log, terms: Terms, first: Move) -> Move:
-    """The move of a turn in which nothing was decided yet; no call where no function is left."""
+    """Return the kind of the next request while nothing is decided, "answer" without functions."""
     turn = turn_of(log)
     scope = _scope(log, terms)
     if not _may_call(turn, terms) or not scope.specs:
@@ -244,7 +236,7 @@ def _scope(log: Log, terms: Terms) -> Scope:
 
 
 def _is_answer(reply: Reply, terms: Terms) -> bool:
-    """Does this reply end the turn? Words in reply to a decision do too, but are no typed value."""
+    """Return whether a reply ends the turn: it is text, and no typed value is still to be given."""
     if terms.typed and reply.move != "answer":
         return False
     return not reply.problem and not reply.calls and bool(reply.text.strip())
@@ -269,7 +261,7 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
     if move == "more":
         scope, least, most = _scope(without_last_calls(log), terms), MOST_CALLS, MOST_CALLS
     elif terms.prompts.selection.more and not may_ask_for_several(question_of(turn_of(log))):
-        most = most or 1  # small models fill up the list: nothing in the question asks for it
+        most = most or 1  # else small models add calls that nothing in the question asks for
     return reply_schema(
         scope.specs,
         choice_now(turn_of(log), terms),
@@ -283,8 +275,8 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
 def may_answer(turn: Log, terms: Terms) -> bool:
     """Return whether the next decision may give the answer in place of calls.
 
-    An answer that must obey a schema, or that is decoded with options of the caller's, is asked for
-    in a request of its own.
+    An answer that must obey a schema, or has decoding options of the caller, needs a request of its
+    own.
     """
     rule = terms.prompts.answers
     free = terms.typed is None and terms.output is None and not terms.options
@@ -293,7 +285,7 @@ def may_answer(turn: Log, terms: Terms) -> bool:
 
 
 def stop_reason(turn: Log, terms: Terms) -> str | None:
-    """Why no more calls are made in this turn: a note, its rounds, or that it repeats itself."""
+    """Return why the turn makes no more calls (a "stopped" note, "rounds", "repeats"), or None."""
     if note := note_in(turn, "stopped"):
         return note.text
     made = [signature(reply) for reply in replies_of(folded(turn)) if reply.calls]
@@ -313,7 +305,7 @@ def _gave_up(log: Log, turn: Log) -> BadReply:
 
 
 def answer_of(log: Log, terms: Terms) -> Answer:
-    """The answer of a turn that is over, with all that it took."""
+    """Return the Answer of a turn that is over, with its calls, results and usage."""
     turn = turn_of(log)
     replies = replies_of(turn)
     calls = tuple(call for reply in replies for call in reply.calls)

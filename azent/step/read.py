@@ -1,4 +1,4 @@
-"""How the reply to a request is read, and what bounds it: both depend on the move."""
+"""Choose the parser and the server options of a request by its move."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ReplyReader: TypeAlias = Reader | AnswerReader | WordsReader | NarrowingReader
 
 
 def reader_for(step: Ask, terms: Terms, log: Log = ()) -> ReplyReader:
-    """A new reader for the reply to this request.
+    """Return a new parser for the reply to this request.
 
-    A model that closed reasoning in its last reply without opening it will do so again.
+    A model whose last reply closed its reasoning without an opening tag is expected to do so again.
     """
     opened = begins_in_reasoning(next((reply.raw for reply in reversed(replies_of(log))), ""))
     if step.move == "answer":
@@ -36,7 +36,7 @@ def reader_for(step: Ask, terms: Terms, log: Log = ()) -> ReplyReader:
 
 
 def options_for(move: Move, terms: Terms) -> dict[str, Any]:
-    """The server's options for a request: the caller's for answers, none for decisions."""
+    """Return a request's server options: the caller's for answers, a token limit for a gate."""
     if move == "gate":
         return {"num_predict": REPLY_TOKENS}
     return dict(terms.options) if move in ("answer", "single") else {}

@@ -1,4 +1,4 @@
-"""A conversation whose run was broken off: what can be known of it, and how it goes on."""
+"""Resume a conversation after its run was interrupted."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ INTERRUPTED = "interrupted: the program ended during this call; whether it took 
 
 
 def recovered(log: Log, begun: frozenset[str], terms: Terms) -> Log:
-    """The log, with what is known of its calls that began and have no result.
+    """Return the log with error results for the calls that were started and have no result.
 
-    They are not begun again, unless the terms allow it; the model is told instead.
+    These calls are not run again, except those of tools in `terms.again`; the model reads that they
+    were interrupted. `begun` are the ids of the calls that were started.
     """
     waiting = pending(turn_of(log))
     lost = [call for call in waiting if call.id in begun and call.tool not in terms.again]
@@ -28,7 +29,7 @@ def recovered(log: Log, begun: frozenset[str], terms: Terms) -> Log:
 
 
 def told_of(before: Log, after: Log) -> list[str]:
-    """What a person should know of a log that was `recovered`."""
+    """Return warnings for a person about the calls that `recovered` gave up on."""
     added = [m for m in after[len(before) :] if isinstance(m, Result)]
     if not added:
         return []
@@ -37,7 +38,7 @@ def told_of(before: Log, after: Log) -> list[str]:
 
 
 def is_open(log: Log, terms: Terms) -> bool:
-    """Does the last question of a log still wait for its answer, and can it go on?"""
+    """Return whether the last question of a log has no answer yet and its turn can continue."""
     if not any(isinstance(message, Question) for message in log):
         return False
     try:
@@ -47,7 +48,7 @@ def is_open(log: Log, terms: Terms) -> bool:
 
 
 def asked(log: Log, question: str, terms: Terms) -> Log:
-    """The log with a question at its end; the same one again goes on with the one that is open."""
+    """Return the log with a question appended, or as it is if the same question is still open."""
     return (
         log
         if is_open(log, terms) and turn_of(log)[0] == Question(question)

@@ -1,7 +1,7 @@
-"""Is this call legal? Its name resolved, its input coerced, or its problem said.
+"""Validate a call: resolve its tool's name, coerce its input, or report its problem.
 
-The one place where values are coerced: only where a schema asks for it, and only without loss.
-Whatever else is wrong comes back as a `Problem`, a sentence with a path that a model can act on.
+Values are coerced only here, only if the schema asks for it, and only without loss. Any other error
+becomes a `Problem`: a sentence with a path that a model can act on.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ _ECHO = {"type", "properties", "required", "title", "description", "additionalPr
 
 
 def checked(call: Call, specs: Specs, *, trusted: bool = True) -> tuple[Call, tuple[str, ...]]:
-    """The call, its name resolved and its input coerced, or with its problem; and what was bent.
+    """Return the call, resolved and coerced or with a problem, and the repairs made.
 
-    `trusted` is whether the schemas' own regular expressions may be evaluated. A call that already
-    has a problem comes back as it is.
+    `trusted` allows the schema's own patterns to be evaluated. A call with a problem is unchanged.
     """
     if call.problem is not None:
         return call, ()
@@ -42,14 +41,14 @@ def checked(call: Call, specs: Specs, *, trusted: bool = True) -> tuple[Call, tu
 
 
 def resolved_tool(name: str, specs: Specs) -> str | None:
-    """The registered name that `name` means, if there is exactly one."""
+    """Return the registered tool name that `name` means, or None unless there is exactly one."""
     return resolved(name, specs)
 
 
 def arguments_of(name: str, specs: Specs) -> dict[str, Any]:
-    """The arguments that the tool meant by `name` takes, each with its schema.
+    """Return the parameters of the tool that `name` means, each with its schema.
 
-    Schemas may come from anywhere: where one is misshapen there are none that are known.
+    The result is empty if the tool is unknown or its schema malformed.
     """
     tool = resolved_tool(name, specs)
     parameters = specs[tool].get("parameters") if tool else None
@@ -93,7 +92,7 @@ _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def _as_object(value: Any, judge: Judge, coercer: Coercer) -> Any:
-    """The arguments as an object, whatever they were wrapped in."""
+    """Return the arguments as an object, unwrapped from strings, lists and objects."""
     known = judge.schema.get("properties", {})
     if isinstance(value, str):
         value = _decoded(value)
@@ -126,7 +125,7 @@ def _decoded(text: str) -> Any:
 
 
 def _bound(value: Any, judge: Judge, coercer: Coercer) -> Any:
-    """A bare value given to the only argument that a tool takes, or that it requires."""
+    """Return a bare value as the only parameter of the tool, or the only required one."""
     known = list(judge.schema.get("properties", {}))
     required = list(judge.schema.get("required", ()))
     names = known if len(known) == 1 else required
@@ -140,7 +139,7 @@ def _bound(value: Any, judge: Judge, coercer: Coercer) -> Any:
 
 
 def _wrapped(value: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments inside a key that names them as such, and that is no argument itself."""
+    """Return the arguments inside a key such as "arguments", or None."""
     key = next(iter(value)) if len(value) == 1 else ""
     inner = value.get(key)
     if key not in _AROUND or key in known or not isinstance(inner, dict):
@@ -181,7 +180,7 @@ def _has_names(tool_input: Any) -> bool:
 
 
 def _depth(value: Any) -> int:
-    """How deep a value is nested, as far as one level beyond the limit."""
+    """Return the nesting depth of a value, `MAX_DEPTH` + 1 at most."""
     depth, level = 0, [value]
     while level and depth <= MAX_DEPTH:
         level = [
@@ -195,7 +194,7 @@ def _depth(value: Any) -> int:
 
 
 def _unencodable(tool: str, tool_input: dict[str, Any]) -> Problem | None:
-    """Half of a character pair is no text: it could be neither stored nor sent."""
+    """Return the problem of an input with half a surrogate pair, which UTF-8 cannot encode."""
     try:
         json.dumps(tool_input, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -1,8 +1,7 @@
-"""Values bent to what a schema asks for, where that loses nothing.
+"""Coerce values to the types of a schema, only without loss.
 
-"3" becomes 3 where an integer is asked for, and 3 becomes "3" where a string is; "20%" becomes
-nothing at all. What cannot be bent is left as it is, and the judge then says what is wrong with it.
-Each bend is told in words.
+"3" becomes 3 for an integer, and 3 becomes "3" for a string; "20%" becomes no number. A value that
+cannot be coerced is unchanged, and validation reports it. Each coercion is recorded in words.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ _Try = tuple[Any, list[str], Any]  # what became of a value, what was done to it
 
 
 class Coercer:
-    """Bends the values of one call; `bent` tells what it did.
+    """A coercer of the values of one call; `bent` lists the coercions.
 
-    What was tried for an alternative of a union is kept in `_tries`: unions inside of unions would
-    try the same for each alternative of the outer ones.
+    `_tries` caches what was tried for an alternative of a union, because nested unions would try it
+    again for each alternative of the outer one.
     """
 
     def __init__(self, judge: Judge, tries: dict[_Trial, _Try] | None = None) -> None:
@@ -50,7 +49,7 @@ class Coercer:
         self._tries: dict[_Trial, _Try] = {} if tries is None else tries
 
     def coerced(self, value: Any, part: Any, path: str) -> Any:
-        """`value` as a part of the schema asks for it, or unchanged."""
+        """Return `value` coerced to a subschema, or unchanged."""
         schema = self.judge.target(part)
         for union, branches in schema.get(BRANCHES, {}).items():
             value = self._chosen(value, schema[union], branches, path)
@@ -66,8 +65,11 @@ class Coercer:
     # ---- unions ----
 
     def _chosen(self, value: Any, parts: list[Any], branches: Sequence[Branch], path: str) -> Any:
-        """`value` as one of the alternatives asks for it: the one that takes it as it is, else
-        the one that takes it with the least bending, else the one that is meant."""
+        """Return `value` coerced to an alternative of a union.
+
+        An alternative that accepts the value unchanged comes first, then the one with the fewest
+        coercions, then the closest one.
+        """
         for part in sorted(parts, key=_is_text) if isinstance(value, Bare) else parts:
             if isinstance(value, Bare):
                 made, _ = self._tried(value, part, path)
@@ -87,7 +89,7 @@ class Coercer:
         return self._cheapest([(cost, *t) for cost, t in zip(costs, tries, strict=True)], value)
 
     def _cheapest(self, outcomes: list[tuple[Any, Any, list[str]]], value: Any) -> Any:
-        """The outcome of the least cost; the value as it is where that is not one and the same."""
+        """Return the outcome with the least cost; the value unchanged if several differ."""
         least = min((cost for cost, _, _ in outcomes), default=0)
         cheapest = [(made, bent) for cost, made, bent in outcomes if cost == least]
         if not cheapest or any(repr(made) != repr(cheapest[0][0]) for made, _ in cheapest):
@@ -136,7 +138,7 @@ class Coercer:
         return self._inside(fits[0], schema, path)
 
     def _literal(self, value: Bare, kinds: tuple[str, ...], schema: Schema, path: str) -> Any:
-        """Text without quotes, where it may be a string or something else: the something else."""
+        """Return unquoted text as another type than string, if the schema allows one."""
         for kind in kinds:
             if kind != "string" and value and kind in _BENDS:
                 made = _BENDS[kind](self, value, schema, path)
@@ -186,7 +188,7 @@ class Coercer:
     def _unaliased(
         self, value: dict[str, Any], known: Schema, aliases: Mapping[str, Any], path: str
     ) -> dict[str, Any]:
-        """The members under the names that are shown, where others of their names were given."""
+        """Return the object with aliases replaced by the shown names."""
         made = value
         for shown, places in aliases.items():
             others = [place for place in places if place[0] not in known]
@@ -200,7 +202,7 @@ class Coercer:
     def _renamed(
         self, value: dict[str, Any], known: Schema, schema: Schema, path: str
     ) -> dict[str, Any]:
-        """The members under the names that the schema has for them, where that is plain."""
+        """Return the object with misspelt keys replaced by the schema's, if unambiguous."""
         if all(key in known for key in value) or not known:
             return value
         made: dict[str, Any] = {}
@@ -215,7 +217,7 @@ class Coercer:
         return made
 
     def _says_nothing(self, value: Any, part: Any) -> bool:
-        """Is it null, or a filler that the schema forbids, in place of leaving the argument out?"""
+        """Return whether a value is a null or filler that the schema forbids: it is left out."""
         if value is None:
             return not self.judge.allows(None, part)
         if not isinstance(value, str) or value.strip().casefold() not in _NOTHINGS:
@@ -291,7 +293,7 @@ _BENDS: dict[str, Callable[[Coercer, Any, Schema, str], Any]] = {
 
 
 def _found(value: dict[str, Any], place: Sequence[Any], known: Schema) -> tuple[str, Any] | None:
-    """What stands at a place, given as keys and indexes, and the first key as it was written."""
+    """Return the value at a path, and the first key as it was written, or None."""
     head, *steps = place
     near = (key for key in value if key not in known and folded(key) == folded(head))
     key = head if head in value else next(near, None)
@@ -316,7 +318,7 @@ def _is_text(branch: Any) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    """What a string holds, where it holds a value; some models encode more than once."""
+    """Return the value that a string encodes, up to three times over, or the string."""
     value: Any = text
     for _ in range(3):
         try:

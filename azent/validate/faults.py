@@ -1,4 +1,4 @@
-"""What is wrong with an input, in sentences that a model can act on: what, and at which path."""
+"""Describe validation errors in sentences that a model can act on, with paths."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_FAULTS = 8
 
 
 def problem_of(tool: str, errors: Sequence[ValidationError]) -> Problem:
-    """The problem that these errors are: the kind of the gravest, and a sentence for each."""
+    """Return the problem for validation errors: the most serious kind, and a sentence for each."""
     faults = sorted(map(_fault, errors[:_MOST_FAULTS]), key=lambda fault: _ORDER.index(fault[0]))
     return Problem(faults[0][0], f"{tool}: " + "; ".join(sentence for _, sentence in faults))
 
@@ -44,7 +44,7 @@ def _fault(error: ValidationError) -> Fault:
 
 
 def _of_alternatives(error: ValidationError) -> Fault:
-    """What would mend each of several alternatives, joined where it is of one kind."""
+    """Return the fault of a union: how to satisfy each of the closest alternatives."""
     groups = _by_alternative(error)
     firsts = [group[0] for group in groups]
     if all(len(group) == 1 for group in groups) and len({_path(each) for each in firsts}) == 1:
@@ -61,7 +61,7 @@ def _of_alternatives(error: ValidationError) -> Fault:
 
 
 def _by_alternative(error: ValidationError) -> list[list[ValidationError]]:
-    """The errors of each alternative; where a type is wrong, nothing else is said of its place."""
+    """Return the errors of each alternative; a wrong type hides other errors at its path."""
     groups: dict[Any, list[ValidationError]] = {}
     for each in error.context or ():
         groups.setdefault(each.relative_schema_path[0], []).append(each)

@@ -1,7 +1,7 @@
-"""Formats of texts in schemas of others: dates, times, addresses and the like.
+"""Check the string formats in third-party schemas: dates, times, addresses and others.
 
-The checks take what the standard asks for and what servers usually read as well: a time without
-seconds or without a zone, an address of the web with letters of any language.
+The checks accept the standard's forms and those that servers usually accept: a time without seconds
+or zone, a URI with letters of any language.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ASKED_FOR = {
 
 
 def has_format(name: str, value: Any) -> bool:
-    """Is it a text of this format, or no text at all, of which formats say nothing?"""
+    """Return whether a value has the format; a value that is no string always has."""
     if not isinstance(value, str):
         return True
     found = _COMPILED[name].fullmatch(value)
@@ -43,7 +43,7 @@ def has_format(name: str, value: Any) -> bool:
 
 
 def _is_real(name: str, parts: tuple[str, ...]) -> bool:
-    """Is there such a day, and such a time? A leap second counts as the one before it."""
+    """Return whether the date and the time exist; a leap second is accepted."""
     try:
         if name in ("date", "date-time"):
             date.fromisoformat(parts[0])
@@ -56,7 +56,7 @@ def _is_real(name: str, parts: tuple[str, ...]) -> bool:
 
 @cache
 def format_checker() -> Any:
-    """jsonschema's checker of these formats; all others are let through."""
+    """Return jsonschema's checker of these formats; it accepts any other format."""
     import jsonschema
 
     checker = jsonschema.FormatChecker(formats=())

@@ -1,7 +1,6 @@
-"""Is an input what its schema asks for? jsonschema judges; `faults` says the verdict in sentences.
+"""Validate an input against its schema with jsonschema.
 
-Schemas may come from elsewhere, so nothing is fetched: a `$ref` that leads out of the schema is a
-problem.
+Schemas may come from anywhere, so nothing is fetched: an external `$ref` is a problem.
 """
 
 from __future__ import annotations
@@ -20,36 +19,33 @@ from azent.validate.formats import format_checker
 from azent.validate.prepared import Target, following, prepared
 from azent.validate.unions import counting, validator_class
 
-# What a schema brings about where a keyword has a value of the wrong kind ("properties": []).
+# Errors caused by a keyword with a value of the wrong type ("properties": []).
 _UNFIT = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
 _MOST_ERRORS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A schema made ready: `schema` as it is judged by, and jsonschema's validator for it.
+    """A compiled schema."""
 
-    `target` gives a part of the schema with its references followed; {} allows anything.
-    """
-
-    schema: Mapping[str, Any]
-    validator: Any
-    target: Target
+    schema: Mapping[str, Any]  # the prepared schema
+    validator: Any  # jsonschema's
+    target: Target  # resolves the references of a subschema; {} allows anything
 
     def allows(self, value: Any, schema: Any) -> bool:
-        """Does `value` fit a part of this schema?"""
+        """Return whether a value is valid against a subschema."""
         with counting():
             return next(self.validator.descend(value, schema), None) is None
 
     def faults(self, value: Any, schema: Any) -> int:
-        """How many faults a value has by a part of this schema, as far as they are counted."""
+        """Return the number of errors of a value against a subschema, `_MOST_ERRORS` at most."""
         with counting():
             found = self.validator.descend(value, schema)
             return len(list(itertools.islice(found, _MOST_ERRORS)))
 
 
 class _Same:
-    """A schema as a key: equal only to itself, and kept alive so that its id stays its own."""
+    """A cache key for a schema, compared by identity; keeps the schema, so its id is unique."""
 
     __slots__ = ("schema",)
 
@@ -64,9 +60,9 @@ class _Same:
 
 
 def judge_for(schema: Mapping[str, Any], trusted: bool) -> Judge:
-    """The judge of a schema, made once for each schema object: it must not change afterwards.
+    """Return the compiled schema, cached by identity: the schema must not change afterwards.
 
-    Of schemas of others few are kept: each request of a client brings new ones, as large as it may.
+    Few third-party schemas are cached, because each request may bring new large ones.
     """
     same = _Same(schema)
     return _own_judge(same) if trusted else _foreign_judge(same)
@@ -83,7 +79,7 @@ def _foreign_judge(key: _Same) -> Judge:
 
 
 def _judge(schema: Mapping[str, Any], formats: Any) -> Judge:
-    """The judge of a prepared schema; what `format` asks of our own, pydantic sees to."""
+    """Return the compiled form of a prepared schema; formats of our own types pydantic checks."""
     import referencing
 
     registry: Any = referencing.Registry()
@@ -92,14 +88,14 @@ def _judge(schema: Mapping[str, Any], formats: Any) -> Judge:
 
 
 def verdict(tool: str, tool_input: dict[str, Any], judge: Judge) -> Problem | None:
-    """What is wrong with an input, or None: the kind of the gravest fault, a sentence for each."""
+    """Return the problem of an input, or None if it is valid."""
     with counting():
         found = list(itertools.islice(judge.validator.iter_errors(tool_input), _MOST_ERRORS))
     return problem_of(tool, found) if found else None
 
 
 def unusable(tool: str, error: Exception) -> Problem:
-    """The problem of a call whose schema cannot be judged by; any other error is raised again."""
+    """Return the problem of a call whose schema is unusable; raise any other error again."""
     import jsonschema
     import referencing.exceptions
 

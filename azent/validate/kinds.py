@@ -1,4 +1,4 @@
-"""What kinds of JSON values there are, and when two of them say the same."""
+"""The types of JSON values, and equality between them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IS: dict[str, Callable[[Any], bool]] = {
 
 
 def kinds_of(schema: Schema) -> tuple[str, ...]:
-    """The types that a schema names; none where it allows any."""
+    """Return the types that a schema names; empty if it allows any."""
     kind = schema.get("type")
     if kind is None and "properties" in schema:
         return ("object",)
@@ -34,7 +34,7 @@ def kinds_of(schema: Schema) -> tuple[str, ...]:
 
 
 def choices_of(schema: Schema) -> list[Any]:
-    """The values that a schema enumerates, if it does."""
+    """Return the values of a schema's `enum` or `const`; empty without these."""
     if "const" in schema:
         return [schema["const"]]
     choices = schema.get("enum")
@@ -42,13 +42,13 @@ def choices_of(schema: Schema) -> list[Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON values: 1 is 1.0, but neither true nor "1"."""
+    """Return whether JSON values are equal: 1 equals 1.0, but neither true nor "1"."""
     same_kind = isinstance(one, bool) == isinstance(other, bool)
     return same_kind and isinstance(one, str) == isinstance(other, str) and bool(one == other)
 
 
 def written_as(value: Any) -> str | None:
-    """A scalar as it was written; None for null, objects and lists."""
+    """Return a scalar as it was written, or None for null, objects and lists."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -59,12 +59,12 @@ def written_as(value: Any) -> str | None:
 
 
 def folded_choice(choice: Any) -> str | None:
-    """A scalar as it was written, without case and punctuation."""
+    """Return a scalar as it was written, without case and punctuation."""
     written = written_as(choice)
     return None if written is None else folded(written)
 
 
 def whole(text: str) -> Any:
-    """The integer that a number's text stands for; the text itself where it has a fraction."""
+    """Return the integer that a number's text means, or the text if it has a fraction."""
     number = Decimal(text)
     return int(number) if number == number.to_integral_value() else text

@@ -1,8 +1,8 @@
-"""Which registered tool, or which argument, a name means.
+"""Resolve the name of a tool or an argument as a model wrote it.
 
-A name counts where it is one that was offered, or becomes one in exactly one way once case,
-punctuation and invented prefixes are set aside. Nothing is guessed from similar spelling: a near
-miss is named in the problem, and the model decides.
+A name matches if it is offered, or equals exactly one offered name after case, punctuation and
+invented prefixes are removed. Similar spelling never matches: the problem suggests the closest
+name, and the model decides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SEPARATOR = re.compile(r"[.:/]|__")
 
 
 def resolved(name: str, offered: Collection[str]) -> str | None:
-    """The offered name that `name` stands for; None where there is none, or more than one."""
+    """Return the offered name that `name` means; None if there is none, or more than one."""
     if name in offered:
         return name
     if len(name) > _LONGEST:
@@ -36,7 +36,7 @@ def resolved(name: str, offered: Collection[str]) -> str | None:
 
 
 def nearest(name: str, offered: Iterable[str]) -> str | None:
-    """The offered name most like a wrong one, to be named in a sentence."""
+    """Return the offered name most similar to a wrong one, or None."""
     by_fold = {folded(each): each for each in offered}
     close = difflib.get_close_matches(folded(name), list(by_fold), n=1, cutoff=0.6)
     return by_fold[close[0]] if close else None
@@ -44,7 +44,7 @@ def nearest(name: str, offered: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """A name without case, punctuation and the ways that Unicode writes the same letter."""
+    """Return a name without case and punctuation, in Unicode's normal form."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", name).casefold())
 
 
@@ -58,7 +58,7 @@ def _only(names: list[str]) -> str | None:
 
 
 def _folded_matches(name: str, offered: Collection[str]) -> list[str]:
-    """Offered names that equal `name`, at the first level of forgiveness that has any."""
+    """Return the offered names that match, at the strictest level with any match."""
     for wanted in _forgiven(name):
         if matches := [each for each in offered if wanted and folded(each) == wanted]:
             return matches
@@ -67,7 +67,7 @@ def _folded_matches(name: str, offered: Collection[str]) -> list[str]:
 
 
 def _forgiven(name: str) -> Iterable[str]:
-    """The folded name; then without what is set off before it, or is often invented."""
+    """Yield the folded name, then without namespaces before it, then without invented prefixes."""
     yield folded(name)
     parts = _parts(name)
     for begin in range(1, min(len(parts), _MOST_PARTS)):

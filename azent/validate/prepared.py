@@ -1,8 +1,8 @@
-"""A schema as calls are judged by it: objects take the arguments that they name and no others.
+"""Prepare a schema for validation: objects accept only the arguments that they name.
 
-JSON Schema lets unknown names through unless told otherwise, and a misspelt one would be dropped
-in silence. Patterns that must not or cannot run are taken out, and what tells the alternatives of
-a union apart is written beside them.
+JSON Schema accepts unknown names by default, and a misspelt one would be ignored silently. Patterns
+that must not or cannot be evaluated are removed, and unions get a description of their
+alternatives.
 """
 
 from __future__ import annotations
@@ -20,20 +20,25 @@ Target = Callable[[Any], Schema]
 _DATA = ("enum", "const", "default", "examples", "example")
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas", "patternProperties")
 _DEFINITIONS = ("$defs", "definitions")
-# Keywords beside `properties` that say something on other names, so that the object stays open.
+# Keywords beside `properties` that may allow other names, so that the object stays open.
 _OPENING = (
     *("additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"),
     *("allOf", "anyOf", "oneOf", "$ref", "then", "else", "dependentSchemas"),
 )
-_NAMELESS = {"required", "description", "title", "not"}  # no other names where this is all
-# Keywords under which each schema sees only a part of an object: nothing below them is closed.
+_NAMELESS = {
+    "required",
+    "description",
+    "title",
+    "not",
+}  # a schema with only these allows no other names
+# Keywords whose subschemas describe only a part of an object: nothing below them is closed.
 _PARTIAL = ("allOf", "if", "then", "else", "not", "dependentSchemas", "contains", "propertyNames")
 
 
 def prepared(schema: Schema, trusted: bool) -> dict[str, Any]:
-    """The schema to judge by; `trusted` says whether its patterns may be evaluated.
+    """Return the schema to validate against; `trusted` allows its patterns to be evaluated.
 
-    Raises SchemaError where its references lead nowhere, or back to themselves without end.
+    Raises SchemaError if a reference is missing or endless.
     """
     check_ends(schema)
     closed = _closed_root(schema)
@@ -42,7 +47,7 @@ def prepared(schema: Schema, trusted: bool) -> dict[str, Any]:
 
 
 def following(whole: Schema) -> Target:
-    """A function that follows the references of a schema; {} stands for what allows anything."""
+    """Return a function that resolves the references of a subschema; {} allows anything."""
 
     def target(part: Any) -> Schema:
         for _ in range(32):
@@ -62,10 +67,10 @@ def following(whole: Schema) -> Target:
 
 
 def _closed_root(schema: Schema) -> dict[str, Any]:
-    """The schema with its objects closed, the arguments themselves first of all.
+    """Return the schema with its objects closed, at least the arguments themselves.
 
-    Where a reference stands under `allOf` or its like, what it refers to is a part of an object,
-    and which definitions are wholes is not looked into: then only the arguments are closed.
+    A definition referenced under `allOf` or the like describes a part of an object, and must stay
+    open; then only the arguments are closed.
     """
     is_whole = not any(_partial_references(schema, partial=False))
     closed = dict(_closed(schema, definitions=True)) if is_whole else dict(schema)
@@ -85,7 +90,7 @@ def _closed(node: Any, definitions: bool = False) -> Any:
 
 
 def _closed_value(node: Schema, key: str, value: Any) -> Any:
-    """The value of a keyword, the whole objects inside of it closed."""
+    """Return the value of a keyword with the complete objects inside it closed."""
     if key == "properties" and isinstance(value, Mapping):
         return {name: _closed(each) for name, each in value.items()}
     if key in ("items", "additionalProperties"):
@@ -95,7 +100,7 @@ def _closed_value(node: Schema, key: str, value: Any) -> Any:
 
 
 def _names_more(node: Schema) -> bool:
-    """Does a schema say something on other names than those of its `properties`?"""
+    """Return whether a schema allows other names than those in `properties`."""
     return any(
         not (isinstance(part, Mapping) and part.keys() <= _NAMELESS)
         for key in _OPENING
@@ -105,13 +110,13 @@ def _names_more(node: Schema) -> bool:
 
 
 def _says_more(node: Schema) -> bool:
-    """Does a schema say something on names beside the alternatives that it has?"""
+    """Return whether a schema names properties beside its alternatives."""
     beside = ("properties", *_OPENING)
     return sum(bool(node.get(key)) for key in beside) > 1
 
 
 def _partial_references(node: Any, partial: bool) -> Iterator[str]:
-    """The references that stand where only a part of an object is described."""
+    """Yield the references at places that describe only a part of an object."""
     if not isinstance(node, Mapping):
         return
     if "$ref" in node and (partial or _says_more(node)):
@@ -134,7 +139,7 @@ def _schemas(key: str, value: Any) -> list[Any]:
 
 
 def _prepared(node: Any, is_kept: Callable[[str], bool], target: Target) -> Any:
-    """The schema without patterns that are not kept, its unions' alternatives described."""
+    """Return the schema without rejected patterns, its unions described."""
     if isinstance(node, list):
         return [_prepared(each, is_kept, target) for each in node]
     if not isinstance(node, Mapping):
@@ -161,12 +166,12 @@ def _prepared_value(key: str, value: Any, is_kept: Callable[[str], bool], target
 
 
 def _is_never(pattern: str) -> bool:
-    """A pattern of others is not evaluated: it can be written to take for ever."""
+    """Return False: a third party's pattern may take forever to evaluate."""
     return False
 
 
 def _is_compiled(pattern: str) -> bool:
-    """Is it a pattern of Python's? Those that only pydantic knows it judges when it builds."""
+    """Return whether Python can compile a pattern; pydantic checks others when it builds."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):

@@ -1,8 +1,8 @@
-"""Which alternative of a union is meant, so that what is wrong is said of that one.
+"""Find the alternative of a union that a value is meant for, to report errors against that one.
 
-An alternative that has another type, or another value for a property that tells the alternatives
-apart (`kind`, `type`), is not meant. Among the rest it is the one with the fewest faults. Asking
-for the property first also keeps judging linear: only the alternative that is meant is looked into.
+Alternatives of another type, or with another value of a distinguishing property (`kind`, `type`),
+are excluded; of the others the one with the fewest errors is meant. Checking the property first
+also keeps validation linear in the depth.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 UNIONS = ("anyOf", "oneOf")
-BRANCHES = "azent:branches"  # where a prepared schema keeps what is known of its alternatives
-NO_TAG = "azent:no tag"  # the name of the fault that the property which tells them apart is missing
+BRANCHES = "azent:branches"  # the keyword with the description of the alternatives
+NO_TAG = "azent:no tag"  # the error that the distinguishing property is missing
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What tells one alternative from the others: its types, and the values of its tags.
+    """What distinguishes an alternative from the others."""
 
-    A tag is a property of which at least two alternatives list different values.
-    """
-
-    kinds: tuple[str, ...] = ()
-    tags: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    required: frozenset[str] = frozenset()
+    kinds: tuple[str, ...] = ()  # its types
+    tags: Mapping[str, Sequence[Any]] = field(
+        default_factory=dict
+    )  # values of distinguishing properties
+    required: frozenset[str] = frozenset()  # its required properties
 
     def misses(self, value: Any) -> list[str]:
-        """The tags for which the value has something else than this alternative."""
+        """Return the tags for which the value has another value than this alternative."""
         if not isinstance(value, dict):
             return []
         return [
@@ -46,7 +45,7 @@ class Branch:
         ]
 
     def distance(self, value: Any) -> tuple[bool, int]:
-        """How far a value is from this alternative: is it of another type, and the tags missed."""
+        """Return whether the value has another type, and the number of tags that differ."""
         fits = not self.kinds or any(IS[kind](value) for kind in self.kinds if kind in IS)
         return not fits, len(self.misses(value))
 
@@ -57,7 +56,7 @@ class Branch:
 def branches_of(
     parts: Sequence[Any], beside: Schema, target: Callable[[Any], Schema]
 ) -> tuple[Branch, ...]:
-    """The alternatives of a union; `beside` is the schema that they stand in."""
+    """Return the alternatives of a union; `beside` is the schema that contains it."""
     schemas = [_said(part, target) for part in parts]
     choices = [_choices(said, target) for said in schemas]
     tags = _tags(choices, beside)
@@ -68,14 +67,14 @@ def branches_of(
 
 
 def _said(part: Any, target: Callable[[Any], Schema]) -> list[Schema]:
-    """A schema, and the schemas that it says hold as well."""
+    """Return a schema and its `allOf` schemas, references resolved."""
     schema = target(part)
     more = schema.get("allOf")
     return [schema, *(map(target, more) if isinstance(more, list) else ())]
 
 
 def _choices(said: Sequence[Schema], target: Callable[[Any], Schema]) -> dict[str, list[Any]]:
-    """The values that schemas list for their properties, by their names."""
+    """Return the values that schemas list for their properties, by name."""
     found: dict[str, list[Any]] = {}
     for part in said:
         properties = part.get("properties")
@@ -104,7 +103,7 @@ def _required(said: Sequence[Schema]) -> frozenset[str]:
 
 
 def meant(value: Any, branches: Sequence[Branch]) -> list[int]:
-    """The places of the alternatives that speak of such a value: by type, then by tags."""
+    """Return the indexes of the alternatives closest to a value, by type, then by tags."""
     distances = [branch.distance(value) for branch in branches]
     least = min(distances, default=None)
     return [at for at, each in enumerate(distances) if each == least]
@@ -112,7 +111,7 @@ def meant(value: Any, branches: Sequence[Branch]) -> list[int]:
 
 @cache
 def validator_class() -> Any:
-    """jsonschema's validator, with our own judgement of unions."""
+    """Return jsonschema's validator class with our own check of unions."""
     import jsonschema
 
     keywords = {keyword: partial(_judged, keyword) for keyword in UNIONS}
@@ -122,10 +121,10 @@ def validator_class() -> Any:
 
 @contextmanager
 def counting() -> Iterator[None]:
-    """While it is entered, the faults of a value by an alternative are counted once.
+    """Cache the error counts of values against alternatives while entered.
 
-    Unions inside of unions would otherwise count those of the inner values for each alternative
-    of the outer ones, which is exponential in the depth.
+    Nested unions would otherwise count the errors of inner values for each outer alternative, which
+    is exponential in the depth.
     """
     token = _counted.set({})
     try:
@@ -134,14 +133,14 @@ def counting() -> Iterator[None]:
         _counted.reset(token)
 
 
-# By the ids of a value and of an alternative; the value is kept, so that its id stays its own.
+# By the ids of a value and of an alternative; the value is kept, so that its id stays unique.
 _counted: ContextVar[dict[tuple[int, int], tuple[Any, int]]] = ContextVar("counted")
 
 
 def _judged(
     keyword: str, validator: Any, parts: Sequence[Any], value: Any, schema: Schema
 ) -> Iterator[ValidationError]:
-    """The faults of a value that no alternative takes, as those of the one that is meant."""
+    """Yield the errors of a value that fits no alternative, against the one that is meant."""
     branches = schema[BRANCHES][keyword]
     places = meant(value, branches)
     if fault := _tag_fault(value, [branches[at] for at in places]):
@@ -168,7 +167,7 @@ def _count(validator: Any, part: Any, value: Any) -> int:
 
 
 def _place(fault: ValidationError) -> tuple[Any, ...]:
-    """What makes a fault one of its own: where it is, and which name is missing there."""
+    """Return what identifies an error: its path, and the name that is missing."""
     missing = fault.message if fault.validator == "required" else ""
     return (*fault.relative_path, missing)
 
@@ -176,10 +175,10 @@ def _place(fault: ValidationError) -> tuple[Any, ...]:
 def _of_nearest(
     validator: Any, parts: Sequence[Any], value: Any, nearest: Sequence[int]
 ) -> Iterator[ValidationError]:
-    """The faults by the nearest alternative; one fault where several are as near.
+    """Yield the errors against the closest alternative, or one combined error for several.
 
-    Where its faults lie deep inside, the first of several is taken: to look into all of them at
-    each level would be exponential.
+    If the errors lie deep, the first alternative is taken: checking all at each level would be
+    exponential.
     """
     first, *others = nearest
     faults = list(validator.descend(value, parts[first], schema_path=first))
@@ -192,7 +191,7 @@ def _of_nearest(
 
 
 def _tag_fault(value: Any, branches: Sequence[Branch]) -> ValidationError | None:
-    """The fault of a tag with a value that no alternative has, or that is not given."""
+    """Return the error of a tag that is missing or has a value of no alternative, or None."""
     missed = [branch.misses(value) for branch in branches]
     for tag in missed[0] if missed else ():
         if all(tag in each for each in missed):
@@ -208,7 +207,7 @@ def _tag_fault(value: Any, branches: Sequence[Branch]) -> ValidationError | None
 
 
 def _absent(value: Any, branches: Sequence[Branch]) -> str | None:
-    """The tag that all alternatives ask for and that the value lacks."""
+    """Return the tag that all alternatives require and the value lacks, or None."""
     if not isinstance(value, dict):
         return None
     needed = (tag for tag in branches[0].tags if tag not in value)
@@ -222,7 +221,7 @@ def _united(tag: str, branches: Sequence[Branch]) -> list[Any]:
 
 
 def _depth(fault: ValidationError) -> int:
-    """How deep inside of a value a fault lies."""
+    """Return how deep inside a value an error lies."""
     return len(fault.relative_path) + max(map(_depth, fault.context or ()), default=0)
 
 

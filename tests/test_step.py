@@ -342,13 +342,11 @@ def test_images_go_with_a_question_however_a_set_puts_it(name: str) -> None:
         assert [message["images"] for message in said if "images" in message] == [["aaa"]]
 
 
-def test_a_set_can_say_something_else_first_when_an_answer_is_due() -> None:
+def test_a_set_can_say_something_else_first_when_it_is_answered_without_calls() -> None:
     small = Terms(specs={"add": ADD, "now": NOW}, prompts=prompt.load("small"), system="Be kind.")
-    log = hear(round_of(START, decision(call()), small), decision(), small)
-    first = asked(log, small).messages[0]["content"]
+    first = asked(hear(START, decision(), small), small).messages[0]["content"]
     assert first.startswith("Be kind.\nYou answer")
-    assert "add(" not in first
-    assert (
-        "add"
-        in asked(START, small).messages[0]["content"] + asked(START, small).messages[1]["content"]
-    )
+    assert "add" not in first
+    after_calls = asked(hear(round_of(START, decision(call()), small), decision(), small), small)
+    assert after_calls.move == "answer"
+    assert after_calls.messages[0] == asked(START, small).messages[0]

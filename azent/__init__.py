@@ -21,7 +21,6 @@ __version__ = "0.1.0"
 # The module of each public name. Type checkers read the imports below; a test compares the two.
 _HOMES = {
     "agent": ("Agent",),
-    "decide": ("chat_of", "select"),
     "errors": (
         "AzentError",
         "BadReply",
@@ -45,7 +44,6 @@ _HOMES = {
         "ToolsFileError",
         "UsageError",
     ),
-    "flow.steps": ("StepFinished", "StepStarted"),
     "messages": (
         "Answer",
         "Asking",
@@ -71,12 +69,14 @@ _HOMES = {
         "Warning",
     ),
     "models": ("Model", "Scripted", "open_model"),
-    "models.recorded": ("Cached", "Recorded"),
     "models.encoder": ("Encoder", "open_encoder"),
-    "reflect": ("summary",),
+    "models.recorded": ("Cached", "Recorded"),
+    "runtime.decision": ("chat_of", "select", "summary"),
+    "runtime.steps": ("StepFinished", "StepStarted"),
+    "runtime.toolbox": ("Toolbox",),
     "sessions": ("Session", "Store"),
-    "toolbox": ("ReplyReader", "Toolbox", "read_reply"),
-    "tools": ("Tool", "function_to_json", "tool"),
+    "tools.reading": ("ReplyReader", "read_reply"),
+    "tools.tool": ("Tool", "function_to_json", "tool"),
     "workflows": ("Chain", "State", "States", "prompt_function"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -167,7 +167,6 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from azent.agent import Agent
-    from azent.decide import chat_of, select
     from azent.errors import (
         AzentError,
         BadReply,
@@ -191,7 +190,6 @@ if TYPE_CHECKING:
         ToolsFileError,
         UsageError,
     )
-    from azent.flow.steps import StepFinished, StepStarted
     from azent.messages import (
         Answer,
         Asking,
@@ -219,8 +217,10 @@ if TYPE_CHECKING:
     from azent.models import Model, Scripted, open_model
     from azent.models.encoder import Encoder, open_encoder
     from azent.models.recorded import Cached, Recorded
-    from azent.reflect import summary
+    from azent.runtime.decision import chat_of, select, summary
+    from azent.runtime.steps import StepFinished, StepStarted
+    from azent.runtime.toolbox import Toolbox
     from azent.sessions import Session, Store
-    from azent.toolbox import ReplyReader, Toolbox, read_reply
-    from azent.tools import Tool, function_to_json, tool
+    from azent.tools.reading import ReplyReader, read_reply
+    from azent.tools.tool import Tool, function_to_json, tool
     from azent.workflows import Chain, State, States, prompt_function

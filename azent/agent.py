@@ -7,6 +7,7 @@ agent serves many conversations at once, and can itself be a tool of another age
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -14,7 +15,26 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from azent.arguments import (
+from azent.conversation.answers import typed
+from azent.conversation.replies import asked, recovered, told_of
+from azent.conversation.requests import System, Terms, system_text
+from azent.errors import ToolFailed, UsageError
+from azent.messages import Answer, Context, Event, Log, Reply
+from azent.models import Model, open_model
+from azent.models.encoder import Encoder
+from azent.models.encoders import AUTO, encoder_for
+from azent.prompt import PromptSet, words_on
+from azent.prompt.choice import prompts_for
+from azent.runtime.calls import Execution, RunCall, chars_for
+from azent.runtime.driver import Approve, adrive, asker, drive
+from azent.runtime.effects import Flow, Turn
+from azent.runtime.isolation import check_executor
+from azent.runtime.toolbox import Toolbox
+from azent.runtime.tracing import RunInfo, atraced, traced
+from azent.runtime.turn import converse
+from azent.sessions import Keeper, Session, kept
+from azent.tools.tool import Tool, are_trusted, as_tool, choice_among, tool
+from azent.values.arguments import (
     called_with_one,
     flag,
     log_of_messages,
@@ -26,26 +46,6 @@ from azent.arguments import (
     whole,
     word_or_test,
 )
-from azent.drive import Approve, adrive, asker, drive
-from azent.errors import UsageError
-from azent.execute import Execution, RunCall, chars_for
-from azent.execute.elsewhere import check_executor
-from azent.flow import Flow, Turn, converse
-from azent.messages import Answer, Context, Event, Log, Reply
-from azent.models import Model, open_model
-from azent.models.encoder import Encoder
-from azent.models.encoders import AUTO, encoder_for
-from azent.nesting import about, one_deeper
-from azent.prompt import PromptSet, words_on
-from azent.prompt_choice import prompts_for
-from azent.request import Terms
-from azent.sessions import Keeper, Session, kept
-from azent.step import asked, recovered, told_of
-from azent.system import System, system_text
-from azent.toolbox import Toolbox
-from azent.tools import Tool, are_trusted, as_tool, choice_among, tool
-from azent.tracing import RunInfo, atraced, traced
-from azent.typed import typed
 
 Approval: TypeAlias = Literal["tool", "always", "never"]
 Until: TypeAlias = str | Callable[[Reply], bool]
@@ -310,3 +310,28 @@ def _last(events: Sequence[Event]) -> Answer:
     answer = events[-1]
     assert isinstance(answer, Answer)
     return answer
+
+
+# ---- agents within agents ------------------------------------------------------------------------
+
+DEEPEST = 5
+
+_depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth", default=0)
+
+
+class one_deeper:
+    """A context manager that counts nested agents. Raises ToolFailed at the limit."""
+
+    def __enter__(self) -> None:
+        if _depth.get() >= DEEPEST:
+            raise ToolFailed(f"agents within agents end at a depth of {DEEPEST}")
+        self._token = _depth.set(_depth.get() + 1)
+
+    def __exit__(self, *_: object) -> None:
+        _depth.reset(self._token)
+
+
+def about(toolbox: Toolbox) -> str:
+    """Return the default description of an agent that is offered as a tool."""
+    able = ", ".join(tool.name for tool in toolbox)
+    return f"Ask an assistant that has these functions: {able}." if able else "Ask an assistant."

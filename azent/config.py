@@ -1,4 +1,4 @@
-"""Settings of the command line, each with the place that it came from.
+"""Find settings and folders, each with where it came from. Nothing is read on import.
 
 They are read in this order, and later ones win: `azent.toml` in the project, `config.toml` in the
 user's folder, environment variables (`AZENT_MODEL`, ...), options. A project's file may come from
@@ -8,16 +8,141 @@ anyone, so it may not name tools or servers, and may not switch approval off.
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from azent import settings
-from azent.errors import SettingsError
-from azent.files import read_text, read_toml
-from azent.wording import counted, reason_of
+from azent.errors import SettingsError, counted, reason_of
+from azent.values.files import read_text, read_toml
+
+# ---- the environment and the folders -------------------------------------------------------------
+
+COMPLETING = "_AZENT_COMPLETE"  # set by the shells' scripts when they ask what could follow
+OLLAMA_PORT = 11434
+ADAPTERS = "azent.models"  # the group of entry points by which packages add kinds of models
+YES = {"1", "yes", "on", "true"}
+NO = {"", "0", "no", "off", "false"}
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that can be fetched again: $AZENT_CACHE or the default."""
+    import platformdirs
+
+    named = os.environ.get("AZENT_CACHE")
+    return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("azent", False))
+
+
+def offline() -> bool:
+    """Return whether AZENT_OFFLINE forbids all downloads."""
+    return os.environ.get("AZENT_OFFLINE", "").strip().lower() not in NO
+
+
+def server_token() -> str | None:
+    """Return the token that clients of the server must send (AZENT_TOKEN), or None."""
+    return os.environ.get("AZENT_TOKEN", "").strip() or None
+
+
+def model_mirror() -> str | None:
+    """Return the URL or folder that model files are fetched from (AZENT_MODEL_MIRROR)."""
+    return os.environ.get("AZENT_MODEL_MIRROR") or None
+
+
+def ollama_host(given: str | None = None) -> str:
+    """Return the URL of the Ollama server: `given`, else OLLAMA_HOST, else the default.
+
+    The scheme and the port may be missing; 0.0.0.0, an address to listen on, means this machine.
+    """
+    text = _ollama_address(given)
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        port = parts.port
+    except ValueError as error:
+        shown = text.rpartition("@")[2]  # never a password
+        hint = "An address is such as http://127.0.0.1:11434, in --host or OLLAMA_HOST."
+        raise SettingsError(f"{shown!r} is not an address of a server: {error}", hint) from None
+    host = parts.hostname or "127.0.0.1"
+    host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    default = OLLAMA_PORT if "://" not in text else {"https": 443}.get(parts.scheme, 80)
+    where = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{where}:{port or default}{parts.path}"
+
+
+def ollama_login(given: str | None = None) -> str | None:
+    """Return "user:password" from the address of the Ollama server, or None."""
+    text = _ollama_address(given)
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    if parts.username is None:
+        return None
+    return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+
+
+def _ollama_address(given: str | None) -> str:
+    return (given or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether the server of a URL is on this machine."""
+    name = urlsplit(url).hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def api_key() -> str | None:
+    """Return the key for servers that speak OpenAI's protocol (AZENT_API_KEY), or None."""
+    return os.environ.get("AZENT_API_KEY", "").strip() or None
+
+
+def prompt_folders() -> tuple[Path, ...]:
+    """Return the folders of prompt sets, in the order in which they are searched."""
+    return (Path("prompts"), user_folder() / "prompts", own_prompts())
+
+
+def own_prompts() -> Path:
+    """Return the folder of azent's own prompt sets: in the package, or in a checkout."""
+    package = Path(__file__).resolve().parent
+    packed = package / "prompts"
+    return packed if packed.is_dir() else package.parent / "prompts"
+
+
+def user_folder() -> Path:
+    """Return the folder of the user's settings: AZENT_HOME, or the system's default."""
+    import platformdirs
+
+    return Path(os.environ.get("AZENT_HOME") or platformdirs.user_config_dir("azent", False))
+
+
+def environment(names: Iterable[str]) -> dict[str, str]:
+    """Return the settings of these names that environment variables (AZENT_NAME) set."""
+    texts = {name: os.environ.get(f"AZENT_{name.upper()}", "") for name in names}
+    return {name: text for name, text in texts.items() if text}
+
+
+def captures_content() -> bool:
+    """Return whether OpenTelemetry's own variable lets traces contain messages."""
+    wanted = os.environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "")
+    return wanted.strip().lower() not in {*NO, "no_content"}
+
+
+def variable(name: str) -> str | None:
+    """Return the value of an environment variable, or None."""
+    return os.environ.get(name)
+
+
+def data_folder() -> Path:
+    """Return the folder for the user's data: AZENT_HOME, or the system's default."""
+    import platformdirs
+
+    return Path(os.environ.get("AZENT_HOME") or platformdirs.user_data_dir("azent", False))
+
+
+# ---- settings of the command line, each with the place that it came from -------------------------
 
 PROJECT_FILE = Path("azent.toml")
 DEFAULT = "default"
@@ -65,7 +190,7 @@ SETTINGS: dict[str, Setting] = {
     "replay": Setting(str, project=False),
 }
 LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]+@")  # a user and a password in an address
-YES_OR_NO = {**dict.fromkeys(settings.NO, False), **dict.fromkeys(settings.YES, True)}
+YES_OR_NO = {**dict.fromkeys(NO, False), **dict.fromkeys(YES, True)}
 REMOTE = ("openai:", "gguf:", "://")  # addresses by which a model names a server or a file
 
 
@@ -107,9 +232,9 @@ def _is_path(name: str, text: str) -> bool:
 
 def _sources() -> Iterator[tuple[str, dict[str, Any]]]:
     yield str(PROJECT_FILE), _of_project(_from_file(PROJECT_FILE))
-    user_file = settings.user_folder() / "config.toml"
+    user_file = user_folder() / "config.toml"
     yield str(user_file), _from_file(user_file)
-    for name, text in settings.environment(SETTINGS).items():
+    for name, text in environment(SETTINGS).items():
         yield f"AZENT_{name.upper()}", {name: _from_text(name, text)}
 
 
@@ -128,7 +253,7 @@ def _of_project(given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         names_server = name == "model" and _names_server(str(value))
         if names_server or (name in SETTINGS and not SETTINGS[name].project):
-            hint = f"Put it into {settings.user_folder() / 'config.toml'}, or give it as an option."
+            hint = f"Put it into {user_folder() / 'config.toml'}, or give it as an option."
             raise SettingsError(f"{PROJECT_FILE} may not set {name} = {value!r}", hint)
     return given
 
@@ -137,7 +262,7 @@ def _names_server(model: str) -> bool:
     """Return whether an address leads elsewhere than to the Ollama server in use."""
     from importlib.metadata import entry_points
 
-    is_adapter = model.partition(":")[0] in entry_points(group=settings.ADAPTERS).names
+    is_adapter = model.partition(":")[0] in entry_points(group=ADAPTERS).names
     return is_adapter or any(mark in model for mark in REMOTE)
 
 

@@ -24,27 +24,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from azent import arguments
-from azent.agent import Agent
+from azent.agent import Agent, one_deeper
+from azent.conversation.requests import System
 from azent.errors import UsageError
-from azent.flow import Flow, Turn
-from azent.flow.states import go_to_tool, last_state, through_states
-from azent.flow.steps import (
+from azent.messages import Answer, Log
+from azent.models import Model, open_model
+from azent.prompt import PromptSet, Template, Text, template_from
+from azent.runtime.effects import Flow, Turn
+from azent.runtime.steps import (
     ChainEvent,
     ChainRun,
     Step,
     answer_value,
     arun_steps,
+    go_to_tool,
+    last_state,
     parameters,
     run_steps,
+    through_states,
 )
-from azent.messages import Answer, Log
-from azent.models import Model, open_model
-from azent.nesting import one_deeper
-from azent.prompt import PromptSet, Template, Text, template_from
-from azent.system import System
-from azent.tools import Tool, as_tool, tool
-from azent.tracing import aspanned, spanned
+from azent.runtime.tracing import aspanned, spanned
+from azent.tools.tool import Tool, as_tool, tool
+from azent.values import arguments
 
 
 def prompt_function(

@@ -26,7 +26,7 @@ from typing import Any
 
 import httpx
 
-from azent import settings
+from azent import config
 
 HERE = Path(__file__).resolve().parent
 WEATHER = '''
@@ -92,8 +92,8 @@ SUM = "What is (2123 + 2321) * 312?"
 
 
 def main(model: str = "qwen2.5-coder:1.5b", times: str = "5") -> None:
-    host = settings.ollama_host()
-    folder = settings.cache_folder() / "benchmarks"
+    host = config.ollama_host()
+    folder = config.cache_folder() / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     python = smolagents_python(folder)
     (folder / "weather.py").write_text(WEATHER)

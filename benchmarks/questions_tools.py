@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 from azent.errors import ToolFailed
-from azent.standard import calculate, days_between
+from azent.tools.standard import calculate, days_between
 
 __all__ = [
     "calculate",

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from azent.messages import Specs
-from azent.reply import Reader, read
+from azent.parsing.reader import Reader, read
 
 NORMAL = 0.5  # milliseconds
 PROSE = 5.0  # megabytes a second

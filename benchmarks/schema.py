@@ -18,7 +18,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from azent.schema import build, function_to_json, introspect, render
+from azent.schema.build import build
+from azent.schema.introspect import function_to_json, introspect
+from azent.schema.render import render
 
 GOAL = 300.0  # microseconds, for the schema of a function of plain types
 CALL = {"city": "Oslo", "days": 3, "unit": "c", "tags": ["sea"], "latitude": 59.9}

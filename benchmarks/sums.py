@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 import azent
-from azent.standard import calculate, days_between, now
+from azent.tools.standard import calculate, days_between, now
 
 QUESTIONS: dict[str, list[float]] = {
     "What is 17 * 23, and what is 12 + 30?": [391, 42],

@@ -65,7 +65,7 @@ def _watch_the_reader() -> None:
     import atheris
 
     with atheris.instrument_imports(include=["azent"]):
-        import azent.reply  # noqa: F401
+        import azent.parsing.reader  # noqa: F401
 
 
 def _arguments(options: argparse.Namespace, scratch: Path) -> list[str]:
@@ -100,7 +100,8 @@ def _fuzz(options: argparse.Namespace, scratch: Path) -> None:
     import atheris
 
     _watch_the_reader()
-    from azent.reply import Reader, read, read_words
+    from azent.parsing.answers import read_words
+    from azent.parsing.reader import Reader, read
     from tests.reading import specs
     from tests.test_reply_properties import SPECS
 

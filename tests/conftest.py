@@ -14,7 +14,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from azent import settings
+from azent import config
 from azent.models import weights
 from scripts import real_ollama
 
@@ -49,7 +49,7 @@ def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 @pytest.fixture(scope="session")
 def real_cache() -> Path:
     """The user's own cache folder: for tests that run what was fetched into it."""
-    return settings.cache_folder()
+    return config.cache_folder()
 
 
 @pytest.fixture(scope="session")

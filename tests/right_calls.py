@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 import jsonschema
 
 import azent
-from azent.decide import Words
 from azent.lab.bfcl import bfcl_cases
 from azent.messages import Delta, End, Request, Usage
 from azent.models.encoder import Encoder, Kind, Vector
+from azent.runtime.decision import Words
 
 CASES = Path(__file__).parent / "cases"
 CATEGORIES = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple",

@@ -14,8 +14,10 @@ import azent
 from azent import prompt
 from azent.messages import Call, Ranking, Reply, Result
 from azent.models import Scripted
+from azent.parsing.answers import AnswerReader
+from azent.parsing.decoding_schema import reply_schema
+from azent.parsing.reader import Reader
 from azent.prompt import SelectionRules
-from azent.reply import AnswerReader, Reader, reply_schema
 from azent.selection import nothing_more_is_due
 
 

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import azent
 from azent import prompt
-from azent.budget import correction, estimate, shrink
+from azent.conversation.context_window import correction, estimate, shrink
+from azent.conversation.next_step import Ask, next_step
+from azent.conversation.requests import Terms, messages_for
 from azent.messages import (
     Answer,
     Call,
@@ -29,13 +31,11 @@ from azent.messages import (
     Shrunk,
     Usage,
 )
+from azent.messages.log import shortened, turns_left_out
 from azent.models import context_of
 from azent.models.fallback import Fallback, Observed
 from azent.models.recorded import Cached, Recorded
-from azent.request import Terms, messages_for
-from azent.shrunk import shortened, turns_left_out
-from azent.step import Ask, next_step
-from azent.tools import specs_of
+from azent.tools.tool import specs_of
 from tests.scripted_ollama import ScriptedOllama
 
 NONE = '{"tools": []}'
@@ -207,7 +207,7 @@ def test_whatever_the_log_it_comes_to_a_request_with_all_that_must_be_there(
         step = next_step(log, held)
         if isinstance(step, Ask):
             break
-        assert isinstance(step, azent.step.Shrink)
+        assert isinstance(step, azent.conversation.next_step.Shrink)
         log = (*log, step.note)
     assert isinstance(step, Ask)
     sent = text_of(step.messages)
@@ -318,8 +318,8 @@ def test_a_second_summary_is_made_of_the_first() -> None:
 
 def test_notes_survive_a_store() -> None:
     note = Note("shrunk", "text", ("1",), 2, 300, Usage(1, 2, 3))
-    stored = json.loads(json.dumps(azent.messages.to_json(note)))
-    assert azent.messages.from_json(stored) == note
+    stored = json.loads(json.dumps(azent.messages.json_forms.to_json(note)))
+    assert azent.messages.json_forms.from_json(stored) == note
 
 
 @pytest.mark.parametrize(("has", "wanted", "holds"), [(1024, 8192, 1024), (32768, 2048, 2048)])

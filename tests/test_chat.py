@@ -16,7 +16,7 @@ import azent
 from azent import Store
 from azent.cli import app
 from azent.cli.sessions import Conversation
-from azent.log import turns
+from azent.messages.log import turns
 from tests.scripted_ollama import Fail, Item, Say, ScriptedOllama
 from tests.terminal import Terminal
 

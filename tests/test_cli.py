@@ -14,7 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from azent import settings
+from azent import config
 from azent.cli import app
 from azent.cli.console import json_text, table_lines
 from tests.scripted_ollama import Fail, Say, ScriptedOllama
@@ -157,7 +157,7 @@ def test_what_models_write_is_shown_and_not_obeyed() -> None:
 def test_a_prompt_set_of_the_folder_is_named_unless_it_is_azents_own(
     changed: bool, named: bool
 ) -> None:
-    shutil.copytree(settings.own_prompts() / "default", "prompts/default")
+    shutil.copytree(config.own_prompts() / "default", "prompts/default")
     if changed:
         Path("prompts/default/answer.txt").write_text("Answer in rhymes.")
     with ScriptedOllama("Hi.") as server:

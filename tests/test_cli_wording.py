@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from azent.cli import app
-from azent.wording import counted
+from azent.errors import counted
 from tests.scripted_ollama import ScriptedOllama
 from tests.test_prompt import write_set
 

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from azent.messages import Call, Reply, Specs
-from azent.reply import Reader, read
+from azent.parsing.reader import Reader, read
 from tests.reading import CASES
 
 # What opens reasoning, or an answer, in a prompt that begins the reply itself; and what closes it.

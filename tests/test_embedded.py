@@ -19,7 +19,7 @@ from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout
 from azent.messages import ChatMessage, Delta, End, Request
 from azent.models import prefix_cache
 from azent.models.embedded import Embedded
-from azent.reply.masks import mask_pattern
+from azent.parsing.decoding_schema import mask_pattern
 
 pytestmark = pytest.mark.model
 pytest.importorskip("xllamacpp", reason="the extra `embedded` is not installed")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import azent
-from azent import settings
+from azent import config
 from azent.cli import app
 from azent.cli.agents import encoder_from
 from azent.errors import AzentError, EncoderFailed, UsageError
@@ -439,9 +439,7 @@ def test_the_cache_folder_is_where_they_are_kept(
 ) -> None:
     monkeypatch.setenv("AZENT_CACHE", str(tmp_path))
     Kept(WordEncoder()).encode(["a"], "passage")
-    assert [file.parent for file in settings.cache_folder().rglob("*.json")] == [
-        tmp_path / "vectors"
-    ]
+    assert [file.parent for file in config.cache_folder().rglob("*.json")] == [tmp_path / "vectors"]
 
 
 def test_encoders_and_versions_do_not_share_a_file(tmp_path: Path) -> None:

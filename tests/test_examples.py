@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+from azent.conversation.requests import Terms, messages_for
 from azent.messages import Question
 from azent.prompt import Example, PromptSet, examples, read
-from azent.request import Terms, messages_for
-from azent.schema import function_to_json
-from azent.validate import checked
+from azent.schema.introspect import function_to_json
+from azent.schema.validate import checked
 from tests.test_prompt import write_set
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import azent
-from azent.execute import Execution, gathered
-from azent.execute.threads import DaemonThreads
+from azent.runtime.calls import Execution, gathered
+from azent.runtime.concurrency import DaemonThreads
 from tests import odd_functions
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -667,7 +667,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
 
 ONE_LOOP = """
 import threading
-from azent.execute.threads import LOOP, background_loop
+from azent.runtime.concurrency import LOOP, background_loop
 
 together, loops = threading.Barrier(32), []
 

@@ -10,10 +10,9 @@ import pytest
 import azent
 from azent.messages import Call
 from azent.models import Scripted
-from azent.schema.drafts import modern
-from azent.schema.foreign import foreign_parameters
-from azent.tools import spec_of
-from azent.validate import checked
+from azent.schema.drafts import foreign_parameters, modern
+from azent.schema.validate import checked
+from azent.tools.tool import spec_of
 
 METRICS = {"type": "array", "items": {"type": "string"}, "enum": ["buzz", "trust"]}
 MENDED = {"type": "array", "items": {"type": "string", "enum": ["buzz", "trust"]}}

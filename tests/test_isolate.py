@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import azent
-from azent.toolfile import load_tools
+from azent.tools.files import load_tools
 from tests import odd_functions
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import azent
+from azent.conversation.replies import INTERRUPTED
 from azent.messages import Log, Note, Question, Reply, Result
-from azent.step import INTERRUPTED
 from tests.killed_run import ROUNDS
 
 RUN = [sys.executable, "-m", "tests.killed_run"]

@@ -28,7 +28,7 @@ from azent.messages import (
     Replied,
     Result,
 )
-from azent.toolfile import load_tools
+from azent.tools.files import load_tools
 from tests.scripted_ollama import Say, ScriptedOllama
 
 NONE = '{"tools": []}'

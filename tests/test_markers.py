@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from azent.markers import escape_markers
+from azent.values.results import escape_markers
 from tests.reading import CASES
 
 TEMPLATES: dict[str, str] = json.loads((CASES / "templates.json").read_text("utf-8"))

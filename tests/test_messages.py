@@ -10,19 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azent.messages import (
-    Call,
-    Correction,
-    Message,
-    Note,
-    Problem,
-    Question,
-    Reply,
-    Result,
-    Usage,
-    from_json,
-    to_json,
-)
+from azent.messages import Call, Correction, Message, Note, Problem, Question, Reply, Result, Usage
+from azent.messages.json_forms import from_json, to_json
 
 texts = st.text(max_size=20)
 values: st.SearchStrategy[Any] = st.recursive(

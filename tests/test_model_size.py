@@ -27,7 +27,7 @@ from azent.models.embedded import Embedded
 from azent.models.fallback import Fallback
 from azent.models.recorded import Cached, Recorded, Scripted
 from azent.models.size import billions_in, billions_listed, parameter_count
-from azent.prompt_choice import prompts_for
+from azent.prompt.choice import prompts_for
 from tests.scripted_ollama import Fail, ScriptedOllama
 from tests.scripted_openai import Answer, ScriptedOpenAI, fails, says
 

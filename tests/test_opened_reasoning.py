@@ -15,7 +15,9 @@ import azent
 from azent.cli import app
 from azent.messages import Answer, Chunk, Delta, End, Event, Thinking
 from azent.models.reasoning import Opening, named_to_open_reasoning, opens_reasoning
-from azent.reply import Reader, WordsReader, read_narrowing
+from azent.parsing.answers import WordsReader
+from azent.parsing.decoding_schema import read_narrowing
+from azent.parsing.reader import Reader
 from tests.asking import USER, WEATHER, events, joined
 from tests.naming import name_of
 from tests.scripted_ollama import Say, ScriptedOllama

@@ -22,7 +22,7 @@ from azent.errors import AzentError
 from azent.prompt import PromptSet, SelectionRules
 from azent.prompt.sets import BLANKS
 from azent.prompt.value import NO_SETTINGS
-from azent.tools import Options
+from azent.tools.tool import Options
 from scripts import picture
 from tests.scripted_ollama import NO_TOOL, ScriptedOllama
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from azent.messages import Reply
-from azent.reply import Reader, read
+from azent.parsing.reader import Reader, read
 from tests.reading import CASES, kinds, legal, specs
 
 LINES = (CASES / "parse.jsonl").read_text("utf-8").splitlines()

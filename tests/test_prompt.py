@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azent import prompt, settings
+from azent import config, prompt
+from azent.conversation.requests import Terms, messages_for
 from azent.errors import PromptError, UsageError
 from azent.messages import Question, Reply
 from azent.prompt import (
@@ -21,7 +22,6 @@ from azent.prompt import (
     files_of,
     fill,
 )
-from azent.request import Terms, messages_for
 
 TEXTS = {
     "system": "$system\nFunctions:\n$functions",
@@ -175,7 +175,7 @@ def test_a_set_beside_the_user_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert prompt.load("default").texts["answer"].body == "Mine."
 
 
-@pytest.mark.parametrize("folder", sorted(settings.own_prompts().iterdir()), ids=lambda f: f.name)
+@pytest.mark.parametrize("folder", sorted(config.own_prompts().iterdir()), ids=lambda f: f.name)
 def test_the_sets_that_ship_are_whole(folder: Path) -> None:
     assert prompt.read(folder).description
 

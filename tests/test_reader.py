@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from azent.literals import Fault, literal, readings
 from azent.messages import Call, Reply
-from azent.reply import Reader, WordsReader, read, read_words
+from azent.parsing.answers import WordsReader, read_words
+from azent.parsing.reader import Reader, read
+from azent.values.json_tokens import Fault
+from azent.values.lenient_json import literal, readings
 from tests.reading import outcome, specs
 
 TWO = '{"tools":[{"tool":"now","tool_input":{}},{"tool":"add","tool_input":{"a":1,"b":2}}]}'

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from azent.reply import read
+from azent.parsing.reader import read
 from tests.reading import Outcome, outcome, specs
 
 OSLO = [["get_weather", {"city": "Oslo"}]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from azent.reply import Reader, read
+from azent.parsing.reader import Reader, read
 from tests.reading import Outcome, outcome, specs
 
 OSLO: Outcome = [["get_weather", {"city": "Oslo"}]]

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from azent.reply import Reader, dialects, read
-from azent.reply.dialects.openers import heads
+from azent.parsing import dialects
+from azent.parsing.dialects import heads
+from azent.parsing.reader import Reader, read
 from tests.reading import Outcome, outcome, specs
 
 OSLO: list[Any] = [["get_weather", {"city": "Oslo"}]]
@@ -396,7 +397,7 @@ def test_half_a_mark_is_shown_to_nobody(before: str, mark: str) -> None:
 OPENERS = ["<zcall>", "@@call ", "«call»", "zcall:", "::call", "]]", "=call=", "✿call", "\tcall!"]
 ROWS = """
 import re
-from azent.reply.weigh import option
+from azent.parsing.candidates import option
 from azent.messages import Call
 
 def _row(opener):
@@ -408,7 +409,7 @@ DIALECTS = (
     *map(_row, OPENERS),
 """
 SCRIPT = """
-from azent.reply import Reader, read
+from azent.parsing.reader import Reader, read
 SPECS = {"now": {"name": "now", "parameters": {"type": "object", "properties": {}}}}
 for opener in OPENERS:
     for before, after in (("", ""), ("Gut. ", ""), ("Gut.\\n", "\\nUnd?"), ("", opener)):
@@ -424,10 +425,10 @@ for opener in OPENERS:
 
 
 def test_a_dialect_is_one_row_whatever_it_begins_with(tmp_path: Path) -> None:
-    """As `azent/reply/dialects` says: a row and a function, and nothing else."""
+    """As `azent/parsing/dialects` says: a row and a function, and nothing else."""
     package = Path(dialects.__file__).parent.parent.parent
     shutil.copytree(package, tmp_path / "azent", ignore=shutil.ignore_patterns("__pycache__"))
-    table = tmp_path / "azent" / "reply" / "dialects" / "__init__.py"
+    table = tmp_path / "azent" / "parsing" / "dialects" / "__init__.py"
     rows = ROWS.replace("OPENERS", repr(OPENERS))
     table.write_text(table.read_text("utf-8").replace("DIALECTS = (\n", rows, 1), "utf-8")
     script = SCRIPT.replace("OPENERS", repr(OPENERS))

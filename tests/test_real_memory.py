@@ -10,11 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 import azent
-from azent.budget import estimate
-from azent.decide import log_of
-from azent.log import turns
+from azent.conversation.context_window import estimate
 from azent.messages import Log
+from azent.messages.log import turns
 from azent.models import Model
+from azent.runtime.decision import log_of
 from tests.conftest import SMALL_MODEL
 
 pytestmark = pytest.mark.model

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from azent.messages import Specs
-from azent.reply import Reader, read
+from azent.parsing.reader import Reader, read
 from tests.reading import CASES
 from tests.test_parse_cases import means
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import azent
-from azent.budget import estimate
-from azent.decide import log_of
+from azent.conversation.context_window import estimate
 from azent.messages import Call, Log, Question, Reply, Result
+from azent.runtime.decision import log_of
 
 LOG: Log = (
     Question("How long is the file?"),

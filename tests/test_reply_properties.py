@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from azent.messages import Call, Reply, Specs
-from azent.reply import Reader, WordsReader, read, read_words
-from azent.validate import checked
+from azent.parsing.answers import WordsReader, read_words
+from azent.parsing.reader import Reader, read
+from azent.schema.validate import checked
 
 SPECS: Specs = {
     "get_weather": {

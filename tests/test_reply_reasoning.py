@@ -8,7 +8,8 @@ import pytest
 
 import azent
 from azent.messages import Chunk, Thinking
-from azent.reply import Reader, WordsReader, begins_in_reasoning, read
+from azent.parsing.answers import WordsReader, begins_in_reasoning
+from azent.parsing.reader import Reader, read
 
 SPECS = {"f": {"name": "f", "parameters": {"type": "object", "properties": {"n": {}}}}}
 CALL = '{"tools": [{"tool": "f", "tool_input": {"n": 1}}]}'

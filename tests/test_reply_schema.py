@@ -11,8 +11,9 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from azent.reply import read, reply_schema
-from azent.schema import function_to_json
+from azent.parsing.decoding_schema import reply_schema
+from azent.parsing.reader import read
+from azent.schema.introspect import function_to_json
 
 
 class Node(BaseModel):

@@ -25,7 +25,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azent.results import text_of
+from azent.values.results import text_of
 
 
 class Color(enum.Enum):

@@ -13,7 +13,8 @@ import pytest
 from pydantic import AfterValidator, BaseModel, Field
 
 from azent.messages import Problem
-from azent.schema import InvalidArguments, build, introspect
+from azent.schema.build import InvalidArguments, build
+from azent.schema.introspect import introspect
 from tests.naming import name_of
 
 

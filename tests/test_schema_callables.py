@@ -19,7 +19,8 @@ from pydantic import BaseModel, Field
 
 from azent.errors import SchemaError
 from azent.messages import Context
-from azent.schema import InvalidArguments, build, function_to_json, introspect
+from azent.schema.build import InvalidArguments, build
+from azent.schema.introspect import function_to_json, introspect
 from tests.naming import name_of
 
 if typing.TYPE_CHECKING:

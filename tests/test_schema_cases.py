@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import azent
-from azent.schema import Style, render
+from azent.schema.render import Style, render
 
 CASES = [
     json.loads(line)

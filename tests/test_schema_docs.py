@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azent.schema.docs import Docs, parse_docs
+from azent.schema.docstrings import Docs, parse_docs
 
 CASES = {
     "google": (

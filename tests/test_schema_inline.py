@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azent.errors import SchemaError
-from azent.schema import inlined, lint, render
+from azent.schema.lint import lint
+from azent.schema.references import inlined
+from azent.schema.render import render
 
 Json = dict[str, Any]
 INTEGER = {"type": "integer"}

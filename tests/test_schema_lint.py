@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from azent.messages import Spec
-from azent.schema import Finding, lint
+from azent.schema.lint import Finding, lint
 
 TEXT = {"type": "string", "description": "what"}
 

@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 
 from azent.errors import UsageError
 from azent.messages import Spec
-from azent.schema import Style, function_to_json, render
+from azent.schema.introspect import function_to_json
+from azent.schema.render import Style, render
 
 STYLES: tuple[Style, ...] = ("json", "typescript", "python")
 CurrencySymbol = Literal["USD", "EUR"]
@@ -215,7 +216,8 @@ def test_a_style_that_is_not_there() -> None:
 
 def test_the_same_text_in_every_run() -> None:
     code = """
-from azent.schema import function_to_json, render
+from azent.schema.introspect import function_to_json
+from azent.schema.render import render
 def pick(names: set[str] = {"b", "a", "c", "d", "e"}, kinds=frozenset("xyz")): "Pick."
 print(*(render([function_to_json(pick)], style) for style in ("json", "typescript", "python")))
 """

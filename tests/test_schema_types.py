@@ -23,10 +23,11 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model
 from pydantic_core import to_json
 
 from azent.errors import SchemaError
-from azent.schema import build, function_to_json, inlined, introspect
-from azent.schema.buildable import buildable
-from azent.schema.describe import pydantic_schemas
-from azent.schema.plain import plain_schema
+from azent.schema.annotations import buildable
+from azent.schema.build import build
+from azent.schema.introspect import function_to_json, introspect
+from azent.schema.references import inlined
+from azent.schema.types import plain_schema, pydantic_schemas
 
 Json = dict[str, Any]
 

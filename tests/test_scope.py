@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 import azent
 from azent import prompt
-from azent.messages import Log, Move, Question, Reply, from_json, to_json
+from azent.conversation.next_step import Ask, next_step, options_for, reader_for
+from azent.conversation.replies import hear
+from azent.conversation.requests import Terms
+from azent.messages import Log, Move, Question, Reply
+from azent.messages.json_forms import from_json, to_json
 from azent.models import Scripted
+from azent.parsing.decoding_schema import narrowing_schema, read_narrowing
 from azent.prompt import GateExample, PromptSet, SelectionRules
-from azent.reply import narrowing_schema, read_narrowing
-from azent.request import Terms
-from azent.step import Ask, hear, next_step, options_for, reader_for
 from tests.test_prompt import write_set
 
 
@@ -193,7 +195,7 @@ def test_after_a_call_everything_is_open_and_nothing_is_narrowed_again() -> None
     given = terms("choose", "list")
     log = say(QUESTION, '{"functions": {"weather": "no", "add": "yes"}}', given)
     log = say(say(log, '{"asked": ["a sum"]}', given), CALL, given)
-    log = azent.step.take(log, azent.Result("add", "5", id="1"), given)
+    log = azent.conversation.replies.take(log, azent.Result("add", "5", id="1"), given)
     move, told = asked(log, given)
     assert (move, offered(log, given)) == ("decide", {"weather", "add"})
     assert told.count("- a sum") == 1, "where it was asked, and not again"

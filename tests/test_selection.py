@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 import azent
 from azent import prompt
+from azent.conversation.next_step import Ask, Rank, Run, next_step
+from azent.conversation.replies import Listening, further_calls, hear, ranked
+from azent.conversation.requests import Terms
 from azent.errors import EncoderFailed
 from azent.messages import Call, Delta, End, Log, Question, Ranking, Reply, Warning
 from azent.models import Scripted
 from azent.models.encoder import Kind, Vector
 from azent.prompt import PromptSet, SelectionRules
-from azent.request import Terms
 from azent.selection import (
     adds_to,
     decides_by_meaning,
@@ -31,8 +33,6 @@ from azent.selection import (
 )
 from azent.selection.coverage import values_of
 from azent.selection.numbers import is_mostly_numbers
-from azent.step import Ask, Listening, Rank, Run, next_step, ranked
-from azent.step.hear import further_calls, hear
 from azent.testing import WordEncoder
 
 BANK = prompt.load("small").bank
@@ -205,7 +205,9 @@ def test_the_gate_is_asked_where_meaning_leaves_it_open(score: float, move: str)
 
 def test_a_ranking_in_the_log_is_kept_and_gives_the_same_request() -> None:
     log, terms = log_with(weather=1.5, pay=0.25), Terms(SPECS, set_with(**RULES), encoded=True)
-    stored = tuple(azent.messages.from_json(azent.messages.to_json(each)) for each in log)
+    stored = tuple(
+        azent.messages.json_forms.from_json(azent.messages.json_forms.to_json(each)) for each in log
+    )
     assert stored == log
     assert repr(next_step(stored, terms)) == repr(next_step(log, terms))
 

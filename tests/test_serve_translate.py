@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azent.errors import RequestRefused
-from azent.log import pending, turn_of
 from azent.messages import Call, Message, Question, Reply, Result
+from azent.messages.log import pending, turn_of
 from azent.serve.translate import NO_RESULT, Said, arguments_of, log_of
 
 ASK = Said("user", "?")

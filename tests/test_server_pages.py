@@ -23,7 +23,7 @@ import pytest
 
 import azent
 from azent.lab import read_cases
-from azent.toolfile import load_tools
+from azent.tools.files import load_tools
 from tests.scripted_ollama import ScriptedOllama
 from tests.serving import serving
 from tests.test_pages import DOCS, MODELS, OF_SERVERS, ROOT, Block, blocks, knowing, world

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import azent
+from azent.conversation.replies import INTERRUPTED
 from azent.messages import Answer, Call, Correction, Log, Note, Problem, Question, Reply, Result
-from azent.step import INTERRUPTED
 
 NONE = '{"tools": []}'
 SEND = '{"tools": [{"tool": "send", "tool_input": {"to": "Kim"}}]}'

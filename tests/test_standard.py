@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from azent.errors import ToolFailed
-from azent.results import text_of
-from azent.standard import calculate, days_between, now
+from azent.tools.standard import calculate, days_between, now
+from azent.values.results import text_of
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,12 @@ from typing import Any
 import pytest
 
 from azent import prompt
+from azent.conversation.next_step import Ask, Done, Run, next_step
+from azent.conversation.replies import hear, take
+from azent.conversation.requests import Terms, messages_for
 from azent.errors import BadReply
-from azent.messages import (
-    Answer,
-    Call,
-    Log,
-    Note,
-    Problem,
-    Question,
-    Reply,
-    Result,
-    from_json,
-    to_json,
-)
-from azent.request import Terms, messages_for
-from azent.step import Ask, Done, Run, hear, next_step, take
+from azent.messages import Answer, Call, Log, Note, Problem, Question, Reply, Result
+from azent.messages.json_forms import from_json, to_json
 
 INTEGERS = {"a": {"type": "integer"}, "b": {"type": "integer"}}
 ADD = {

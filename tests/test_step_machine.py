@@ -15,21 +15,12 @@ from hypothesis.stateful import (
 )
 
 from azent import prompt
+from azent.conversation.next_step import Ask, Done, Run, Step, next_step
+from azent.conversation.replies import early, hear, refuse, take
+from azent.conversation.requests import Terms
 from azent.errors import BadReply
-from azent.messages import (
-    Call,
-    Log,
-    Move,
-    Note,
-    Problem,
-    Question,
-    Reply,
-    Result,
-    from_json,
-    to_json,
-)
-from azent.request import Terms
-from azent.step import Ask, Done, Run, Step, early, hear, next_step, refuse, take
+from azent.messages import Call, Log, Move, Note, Problem, Question, Reply, Result
+from azent.messages.json_forms import from_json, to_json
 
 NAMES = ("look", "pay", "roll")
 SPECS = {

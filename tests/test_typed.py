@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 import azent
+from azent.conversation.answers import read_value, typed
 from azent.messages import Chunk
-from azent.typed import read_value, typed
 
 NONE = '{"tools": []}'
 

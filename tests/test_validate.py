@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from azent.literals import Bare
 from azent.messages import Call, Specs
-from azent.validate import checked
+from azent.schema.validate import checked
+from azent.values.strict_json import Bare
 
 
 def spec(**properties: Any) -> Specs:

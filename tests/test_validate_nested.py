@@ -11,9 +11,9 @@ from pydantic.dataclasses import dataclass
 
 import azent
 from azent.messages import Call, Problem
-from azent.tools import spec_of
-from azent.validate import checked
-from azent.validate.formats import has_format
+from azent.schema.faults import has_format
+from azent.schema.validate import checked
+from azent.tools.tool import spec_of
 
 STRING, INTEGER, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
-from azent.arguments import called, many, place, seconds, whole
 from azent.batch.cluster import cluster_server
 from azent.batch.files import LOCK, PART, SAVED, Answers, BadLine, Item, read_questions
 from azent.batch.workers import (
@@ -34,8 +33,9 @@ from azent.batch.workers import (
     ask_all,
     asking,
 )
-from azent.drive import Approve, asker
 from azent.errors import AzentError, UsageError
+from azent.runtime.driver import Approve, asker
+from azent.values.arguments import called, many, place, seconds, whole
 
 __all__ = [
     "BadLine",

@@ -15,12 +15,12 @@ from concurrent.futures import CancelledError
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
-from azent.arguments import whole
 from azent.batch.workers import Ask, ConcurrencyLimit, Server, asking
 from azent.errors import ModelUnreachable, UsageError
-from azent.execute.elsewhere import check_sendable
-from azent.toolbox import Toolbox
-from azent.toolfile import IN_A_FILE
+from azent.runtime.isolation import check_sendable
+from azent.runtime.toolbox import Toolbox
+from azent.tools.files import IN_A_FILE
+from azent.values.arguments import whole
 
 AVOIDED_SECONDS = 30.0
 QUESTIONS_A_THREAD = 2  # so that a worker has the next one when it has answered one

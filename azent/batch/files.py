@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias
 
-from azent.errors import UsageError
-from azent.files import LONGEST_LINE, lines_of, open_regular, open_stream
+from azent.errors import UsageError, reason_of, safe_json
 from azent.sessions.database import locked
-from azent.wording import reason_of, safe_json
+from azent.values.files import LONGEST_LINE, lines_of, open_regular, open_stream
 
 HINT = "Name a file that azent batch has written, or a new one."
 NO_FILE = "Name a plain file, in a folder that has room and can be written to."

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from azent.agent import Agent
-from azent.answered import answer_json
 from azent.batch.files import BadLine, Item
-from azent.drive import Approve
+from azent.conversation.answers import answer_json
 from azent.errors import (
     AzentError,
     ModelError,
@@ -31,7 +30,8 @@ from azent.errors import (
     ReplyBroken,
 )
 from azent.models import parameters_of
-from azent.prompt_choice import prompts_for
+from azent.prompt.choice import prompts_for
+from azent.runtime.driver import Approve
 
 FIRST_LIMIT = 2
 MIN_SPEEDUP = 1.15  # doubling the limit must raise the rate by this factor to be kept

@@ -131,7 +131,7 @@ def _set_error_handler(stream: Any, errors: str) -> None:
 
 def _answer_completion() -> None:
     """Let typer answer a shell that asks what could follow."""
-    from azent.settings import COMPLETING, variable
+    from azent.config import COMPLETING, variable
 
     if variable(COMPLETING) is not None:
         from typer import completion

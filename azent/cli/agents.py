@@ -20,14 +20,14 @@ from azent.models.encoder import Encoder
 from azent.models.encoders import find_encoder
 from azent.models.model import settings_of
 from azent.models.weights import MODELS, model_file, path_of
-from azent.toolfile import load_tools, offered
+from azent.tools.files import load_tools, offered
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from azent.agent import Agent
     from azent.prompt import PromptSet
-    from azent.tools import Tool
+    from azent.tools.tool import Tool
 
 YES = {"y", "yes"}
 NO = {"", "n", "no"}
@@ -99,7 +99,7 @@ def functions_from(sources: Sequence[str] | None, *, none: bool = False) -> list
     if none:
         return []
     if not sources:
-        from azent import standard
+        from azent.tools import standard
 
         return list(offered(standard))
     return [function for source in sources for function in load_tools(source)]
@@ -157,7 +157,7 @@ def prompts_from(name: str | None, model: Model | None) -> PromptSet:
     Without a model it is the set of the name, else `default`.
     """
     from azent import prompt
-    from azent.prompt_choice import prompts_for
+    from azent.prompt.choice import prompts_for
 
     found = prompts_for(model, name) if model else prompt.load(name)
     warn_of_broken_sets([] if name else [name_and_size(model)])

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from azent import settings
-from azent.answered import answer_json, event_json
+from azent import config
 from azent.cli import agents, console, options
 from azent.cli.display import RunDisplay, tool_lines
 from azent.cli.sessions import Conversation, open_session, open_store
 from azent.config import Value
-from azent.errors import AzentError, UsageError
+from azent.conversation.answers import answer_json, event_json
+from azent.errors import AzentError, UsageError, counted
 from azent.messages import Answer, Event
-from azent.wording import counted
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
@@ -336,7 +335,7 @@ def _history() -> History:
     """Return earlier lines, kept in the user's folder where it can be written to."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-    file = settings.data_folder() / "chat-history"
+    file = config.data_folder() / "chat-history"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)

@@ -15,9 +15,8 @@ from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines
 from azent.cli.options import option
 from azent.config import Value
-from azent.errors import ModelUnreachable, UsageError
-from azent.files import lines_of, open_regular
-from azent.wording import counted
+from azent.errors import ModelUnreachable, UsageError, counted
+from azent.values.files import lines_of, open_regular
 
 if TYPE_CHECKING:
     from azent.agent import Agent

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import typer
 
-from azent.errors import AzentError
-from azent.settings import variable
-from azent.wording import is_harmless, reason_of, safe_json
+from azent.config import variable
+from azent.errors import AzentError, is_harmless, reason_of, safe_json
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from azent import messages
 from azent.cli import console
 from azent.cli.live import FRAMES_PER_SECOND, LiveArea, TextWriter, answer_writer
-from azent.errors import ModelError
+from azent.errors import ModelError, counted
 from azent.messages import Call, Delta, End, Event, Reply, Request, Result, Spec, Usage
 from azent.models.fallback import Observed
-from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent
@@ -156,7 +155,7 @@ class RunDisplay:
         )
 
     def _begin_request(self, request: Request) -> None:
-        from azent.budget import estimate
+        from azent.conversation.context_window import estimate
 
         if self.show_prompt:
             with self._lock:

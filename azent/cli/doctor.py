@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import azent
-from azent import settings
+from azent import config as settings
 from azent.cli import agents, console, options
 from azent.config import masked, resolved
-from azent.errors import AzentError, ModelUnreachable
+from azent.errors import AzentError, ModelUnreachable, size_of
 from azent.models import catalogue
 from azent.models.catalogue import PREFERRED, choose
 from azent.models.embedded import NUM_CTX
 from azent.models.encoders import NONE, find_encoder, how_to_get_one
 from azent.models.weights import MODELS, known, path_of
-from azent.wording import size_of
 
 if TYPE_CHECKING:
     from azent.messages import Usage

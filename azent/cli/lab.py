@@ -17,8 +17,7 @@ import typer
 from azent.cli import agents, console, options
 from azent.cli.live import ProgressLines
 from azent.cli.options import option
-from azent.errors import ModelError, UsageError
-from azent.wording import counted, reason_of
+from azent.errors import ModelError, UsageError, counted, reason_of
 
 if TYPE_CHECKING:
     from azent.lab import About, Arm, Outcome, Plan, Row, Standing, Tuned, TuningProgress

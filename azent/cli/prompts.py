@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from azent import prompt, settings
+from azent import config, prompt
 from azent.cli import agents, console, options
 from azent.cli.options import option
-from azent.errors import PromptError, UsageError
-from azent.wording import counted
+from azent.errors import PromptError, UsageError, counted
 
 if TYPE_CHECKING:
+    from azent.conversation.requests import Terms
     from azent.models import Model
     from azent.prompt import PromptSet
-    from azent.request import Terms
 
 app = options.command_group("Show, copy, check and compare prompt sets.")
 Name = Annotated[str, typer.Argument(help="A prompt set, by name or folder.")]
@@ -72,7 +71,7 @@ def new_set(
     ] = False,
 ) -> None:
     """Copy a set, to be edited; edits take effect at the next question."""
-    root = settings.user_folder() / "prompts" if user else Path("prompts")
+    root = config.user_folder() / "prompts" if user else Path("prompts")
     folder = root / prompt.checked_name(name)
     if folder.exists():
         raise UsageError(f"{folder} is there already", "Take another name, or edit that one.")
@@ -174,7 +173,7 @@ def render(
     as_json: options.AsJson = False,
 ) -> None:
     """Print exactly what the model would get, and how many tokens that is."""
-    from azent.budget import estimate
+    from azent.conversation.context_window import estimate
 
     given = agents.plain_values(agents.settings_from(context.params))
     terms = _terms(given)
@@ -192,8 +191,8 @@ def render(
 
 
 def _terms(given: dict[str, Any]) -> Terms:
-    from azent.request import Terms
-    from azent.tools import choice_among, specs_of
+    from azent.conversation.requests import Terms
+    from azent.tools.tool import choice_among, specs_of
 
     specs = specs_of(agents.functions_from(given["tools"]))
     prompt_set: PromptSet = agents.prompts_from(given["prompts"], _model_of(given))
@@ -207,9 +206,9 @@ def _model_of(given: Mapping[str, Any]) -> Model | None:
 
 def _request(question: str, terms: Terms, move: Move) -> tuple[list[dict[str, Any]], Any]:
     """Return the messages of a request, and the schema that its reply is held to, if any."""
+    from azent.conversation.next_step import Ask, next_step
+    from azent.conversation.requests import messages_for
     from azent.messages import Question
-    from azent.request import messages_for
-    from azent.step import Ask, next_step
 
     log = (Question(question),)
     step = next_step(log, terms)

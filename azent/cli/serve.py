@@ -10,9 +10,8 @@ import typer
 
 from azent.cli import agents, console, options
 from azent.cli.options import option
-from azent.errors import SettingsError, UsageError
-from azent.settings import server_token
-from azent.wording import reason_of
+from azent.config import server_token
+from azent.errors import SettingsError, UsageError, reason_of
 
 if TYPE_CHECKING:
     from azent.models import Model
@@ -122,7 +121,7 @@ def mcp(
     """Serve functions to clients of MCP, over standard input and output or over HTTP."""
     agents.require_extra("mcp", "mcp")
     from azent.mcp import http_app, serve_stdio
-    from azent.toolbox import Toolbox
+    from azent.runtime.toolbox import Toolbox
 
     toolbox = Toolbox(agents.functions_from(tools))
     names = ", ".join(toolbox.specs)

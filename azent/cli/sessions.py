@@ -15,12 +15,11 @@ import typer
 from azent import messages
 from azent.cli import console, options
 from azent.cli.options import option
-from azent.errors import SessionError, UsageError
-from azent.log import turn_of
-from azent.log import turns as all_turns
-from azent.messages import Answer, Call, Event, Log, Message, Question
+from azent.errors import SessionError, UsageError, counted
+from azent.messages import Answer, Call, Event, Log, Message, Question, json_forms
+from azent.messages.log import turn_of
+from azent.messages.log import turns as all_turns
 from azent.sessions import Session, Store
-from azent.wording import counted
 
 if TYPE_CHECKING:
     from azent.agent import Agent
@@ -55,7 +54,7 @@ def show_session(
     name: Name, store: options.StoreFile = None, as_json: options.AsJson = False
 ) -> None:
     """Show a conversation: questions, calls, results and answers."""
-    from azent.decide import chat_of
+    from azent.runtime.decision import chat_of
 
     log = open_store(store).log(name)
     if as_json:
@@ -111,7 +110,7 @@ def undo_session(
 def export_session(name: Name, store: options.StoreFile = None) -> None:
     """Print a conversation as JSON lines, one for each message, with nothing left out."""
     for message in open_store(store).log(name):
-        console.print_json(messages.to_json(message))
+        console.print_json(json_forms.to_json(message))
 
 
 @app.command("delete", short_help="Delete conversations.")

@@ -11,10 +11,9 @@ import typer
 from azent.cli import console, options
 from azent.cli.display import tool_lines
 from azent.cli.options import option
-from azent.errors import SchemaError, UsageError
+from azent.errors import SchemaError, UsageError, reason_of
 from azent.messages import Call
-from azent.toolfile import load_tools
-from azent.wording import reason_of
+from azent.tools.files import load_tools
 
 app = options.command_group("List, show, check and call functions.")
 Style = Literal["json", "typescript", "python"]
@@ -45,7 +44,7 @@ def show_tools(
     ] = "json",
 ) -> None:
     """Show what a model is shown of the functions."""
-    from azent.schema import render
+    from azent.schema.render import render
 
     console.print_text(render(_toolbox(source).specs, style))
 
@@ -99,7 +98,7 @@ def call_tool(
 
 
 def _toolbox(source: str) -> Any:
-    from azent.toolbox import Toolbox
+    from azent.runtime.toolbox import Toolbox
 
     return Toolbox(load_tools(source))
 

@@ -18,11 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from azent.arguments import one_of, place, whole
-from azent.errors import CasesError
+from azent.errors import CasesError, counted
 from azent.lab.cases import PARTS, Case, Part, read_lines, sampled, stamp
 from azent.messages import Call
-from azent.wording import counted
+from azent.values.arguments import one_of, place, whole
 
 CATEGORIES = (
     *("simple_python", "multiple", "parallel", "parallel_multiple", "irrelevance"),

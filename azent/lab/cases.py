@@ -36,13 +36,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from azent.arguments import place
-from azent.errors import AzentError, CasesError
-from azent.files import read_stream
+from azent.errors import AzentError, CasesError, reason_of
 from azent.lab.judging import LooseCall, is_choice, wrong_answer, wrong_calls, wrong_loosely
 from azent.messages import Call, Spec
-from azent.tools import as_tool, specs_of
-from azent.wording import reason_of
+from azent.tools.tool import as_tool, specs_of
+from azent.values.arguments import place
+from azent.values.files import read_stream
 
 Judge: TypeAlias = Callable[[Sequence[Call], str], str]
 Part: TypeAlias = Literal["dev", "final", "all"]

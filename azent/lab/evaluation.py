@@ -20,20 +20,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from azent.agent import Agent
-from azent.arguments import place, whole
-from azent.decide import log_of, select
-from azent.errors import BadReply, CasesError, ContextTooSmall, ModelRefused, SchemaError
-from azent.execute.threads import DaemonThreads
-from azent.files import open_regular, read_stream
+from azent.errors import (
+    BadReply,
+    CasesError,
+    ContextTooSmall,
+    ModelRefused,
+    SchemaError,
+    reason_of,
+    safe_json,
+)
 from azent.lab.cases import Case
-from azent.log import replies_of
 from azent.messages import End, Question, Reply, Request, Usage
+from azent.messages.log import replies_of
 from azent.models import Model
 from azent.models.encoder import Encoder
 from azent.models.encoders import AUTO, NONE, encoder_for
 from azent.prompt import PromptSet
-from azent.tools import spec_of
-from azent.wording import reason_of, safe_json
+from azent.runtime.concurrency import DaemonThreads
+from azent.runtime.decision import log_of, select
+from azent.tools.tool import spec_of
+from azent.values.arguments import place, whole
+from azent.values.files import open_regular, read_stream
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

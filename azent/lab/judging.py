@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from azent.errors import counted
 from azent.messages import Call
-from azent.wording import counted
 
 NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")

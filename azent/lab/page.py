@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from azent.errors import counted
 from azent.lab.evaluation import ArmKey, Outcome
 from azent.lab.report import COSTS, GROUPS, Row, Share, Verdict, rows
-from azent.wording import counted
 
 COLOURS = 6
 SHOWN = 200  # of the cases on which arms differ

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from azent.errors import counted
 from azent.lab.evaluation import ArmKey, Outcome
 from azent.messages import Usage
-from azent.wording import counted
 
 GROUPS = {"one": "one call due", "several": "several due", "none": "none due", "answer": "answers"}
 COSTS = {"prompt_tokens": ".0f", "reply_tokens": ".0f", "requests": ".2f", "seconds": ".1f"}

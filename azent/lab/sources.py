@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from azent.arguments import many, one_of, text, whole
-from azent.errors import CasesError, UsageError
+from azent.errors import CasesError, UsageError, counted
 from azent.lab.bfcl import CATEGORIES, bfcl_cases, category_of, read_bfcl
 from azent.lab.cases import PARTS, Case, Part, read_cases, sampled
-from azent.wording import counted
+from azent.values.arguments import many, one_of, text, whole
 
 BFCL = "bfcl:"
 LEAST_CASES = 4  # in each part of the split

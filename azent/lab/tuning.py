@@ -18,8 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from azent import __version__, prompt
-from azent.arguments import called, many, place, whole
-from azent.errors import ModelRefused, PromptError, UsageError
+from azent.errors import ModelRefused, PromptError, UsageError, counted, reason_of
 from azent.lab.cases import Case, stamp
 from azent.lab.evaluation import Arm, Outcome, Pair, evaluate, known, read_outcomes
 from azent.lab.report import Row, Verdict, as_json, rows, verdicts
@@ -44,7 +43,7 @@ from azent.models.recorded import Cached
 from azent.prompt import PromptSet
 from azent.prompt.files import SETTINGS_FILE
 from azent.prompt.sets import BLANKS
-from azent.wording import counted, reason_of
+from azent.values.arguments import called, many, place, whole
 
 BUDGET = 600
 REPLIES = ".replies.db"

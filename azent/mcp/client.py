@@ -25,14 +25,13 @@ import mcp
 from mcp import types
 from mcp.types import CONNECTION_CLOSED
 
-from azent.arguments import named, seconds, text
-from azent.errors import SchemaError, ToolFailed, ToolServerError, UsageError
-from azent.execute.threads import background_loop
+from azent.errors import SchemaError, ToolFailed, ToolServerError, UsageError, reason_of
 from azent.mcp.wire import Report, Wire
-from azent.schema import introspect
-from azent.schema.foreign import foreign_parameters
-from azent.tools import Options, Tool
-from azent.wording import reason_of
+from azent.runtime.concurrency import background_loop
+from azent.schema.drafts import foreign_parameters
+from azent.schema.introspect import introspect
+from azent.tools.tool import Options, Tool
+from azent.values.arguments import named, seconds, text
 
 START_SECONDS = 30.0
 CALL_SECONDS = 300.0

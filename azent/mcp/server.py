@@ -23,8 +23,8 @@ from starlette.types import ASGIApp
 import azent
 from azent.errors import UsageError
 from azent.messages import Call, Result
-from azent.toolbox import Toolbox
-from azent.tools import Tool
+from azent.runtime.toolbox import Toolbox
+from azent.tools.tool import Tool
 
 NOBODY = "this call needs a person's consent, and nobody can be asked here"
 

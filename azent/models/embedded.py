@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from azent import settings
-from azent.arguments import named, place, whole
+from azent import config
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ModelTimeout, ReplyBroken
 from azent.messages import ChatMessage, Delta, End, Request, Usage
 from azent.models import weights
 from azent.models.prefix_cache import PrefixCache, cache_folder_for
 from azent.models.size import billions_of, parameter_count
+from azent.values.arguments import named, place, whole
 
 NUM_CTX = 4096
 MAX_REPLY_TOKENS = 2048
@@ -109,7 +109,7 @@ class Embedded:
             raise ModelNotFound(f"there is no model file {str(path)!r}", hint)
         llama = _llama()
         parameters = _parameters(llama, path, self.num_ctx)
-        folder = cache_folder_for(settings.cache_folder() / "prefixes")
+        folder = cache_folder_for(config.cache_folder() / "prefixes")
         if folder is not None:
             parameters.slot_save_path = f"{folder}{os.sep}"
         try:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
-from azent.arguments import many, one_of, text
 from azent.errors import AzentError, EncoderFailed, UsageError
+from azent.values.arguments import many, one_of, text
 
 __all__ = ["Encoder", "Kind", "Vector", "VersionedEncoder", "open_encoder"]
 

@@ -25,8 +25,7 @@ from contextlib import aclosing, closing, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from azent import settings
-from azent.arguments import named, seconds, text, whole
+from azent import config
 from azent.errors import (
     AzentError,
     ModelError,
@@ -40,6 +39,7 @@ from azent.errors import (
 from azent.messages import Delta, End, Request
 from azent.models.limits import UNCOMPRESSED, Deadline
 from azent.models.reasoning import Opening
+from azent.values.arguments import named, seconds, text, whole
 
 FIRST_TOKEN_SECONDS = 600.0  # loading a large model from a slow disk takes minutes
 ASK_SECONDS = 5.0  # a description of a model is not worth a longer wait
@@ -140,7 +140,7 @@ class Remote:
         """Return keywords for an HTTP client of the server; loopback needs no proxies."""
         return {
             "headers": {**UNCOMPRESSED, **self._headers},
-            "trust_env": not settings.is_loopback(self.url),
+            "trust_env": not config.is_loopback(self.url),
             "verify": _trusted_certificates(self.url, self.verify),
         }
 

@@ -19,9 +19,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from azent.config import ADAPTERS
 from azent.errors import ModelError, UsageError
 from azent.messages import Delta, End, Request
-from azent.settings import ADAPTERS
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

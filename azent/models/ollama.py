@@ -13,14 +13,14 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequen
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
-from azent import settings
-from azent.arguments import named, sendable, text, whole
+from azent import config
 from azent.errors import ModelNotFound, ModelRefused, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Request, Spec, Usage
 from azent.models.catalogue import context_length, installed_models
 from azent.models.http import ASK_SECONDS, FIRST_TOKEN_SECONDS, Remote, retry_after
 from azent.models.limits import Deadline, limit_size, limit_size_async, next_part
 from azent.models.size import billions_shown
+from azent.values.arguments import named, sendable, text, whole
 
 if TYPE_CHECKING:
     import httpx
@@ -68,14 +68,14 @@ class Ollama(Remote):
         verify: bool | str | ssl.SSLContext = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.host = settings.ollama_host(None if host is None else text("host", host))
+        self.host = config.ollama_host(None if host is None else text("host", host))
         self.num_ctx: int | None = whole("num_ctx", num_ctx, 1)
         self.keep_alive = _checked_keep_alive(keep_alive)
         self._context: int | None = None
         super().__init__(
             sendable("the model's name", text("name", name)),
             self.host,
-            login=settings.ollama_login(host),
+            login=config.ollama_login(host),
             key=None,
             headers=headers,
             options={**DEFAULTS, **named("options", options)},

@@ -18,13 +18,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from azent import settings
-from azent.arguments import named, text, whole
+from azent import config
 from azent.errors import ModelError, ModelNotFound, ModelRefused, ReplyBroken, UsageError
 from azent.messages import Call, ChatMessage, Delta, End, Problem, Request, Usage
 from azent.models.http import ASK_SECONDS, FIRST_TOKEN_SECONDS, Remote, retry_after
 from azent.models.limits import Deadline, limit_size, limit_size_async, next_part
 from azent.models.size import billions_listed
+from azent.values.arguments import named, text, whole
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -82,7 +82,7 @@ class OpenAI(Remote):
             name,
             url,
             login=login,
-            key=given or (None if login else settings.api_key()),
+            key=given or (None if login else config.api_key()),
             headers=headers,
             options={**DEFAULTS, **named("options", options)},
             retries=retries,

@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from azent import settings
-from azent.arguments import named
-from azent.arguments import place as place_of
-from azent.errors import SettingsError
+from azent import config
+from azent.errors import SettingsError, reason_of
 from azent.models.fallback import Fallback, Tell, log_failure
 from azent.models.model import SETTINGS, Model, open_model, settings_of
-from azent.wording import reason_of
+from azent.values.arguments import named
+from azent.values.arguments import place as place_of
 
 EXAMPLE = 'Such as [{"model": "qwen2.5-coder:1.5b", "tags": ["small"]}].'
 
@@ -117,7 +116,7 @@ def _text(source: str | Path) -> tuple[str, str]:
     if _is_json(source):
         return str(source), "profiles"
     where = place_of("profiles", source)
-    if (held := settings.variable(str(source))) is not None:
+    if (held := config.variable(str(source))) is not None:
         return (held, f"${source}") if _is_json(held) else _text_of(Path(held))
     return _text_of(where)
 

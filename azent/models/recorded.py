@@ -25,11 +25,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from azent.arguments import at_least, flag, named, place, seconds, text, whole
-from azent.errors import ModelError, ModelTimeout, NotRecorded, UsageError
-from azent.messages import Delta, End, Request, Usage, read_as
+from azent.errors import ModelError, ModelTimeout, NotRecorded, UsageError, reason_of
+from azent.messages import Delta, End, Request, Usage
+from azent.messages.json_forms import read_as
 from azent.models.model import Model, context_of, open_model, parameters_of
-from azent.wording import reason_of
+from azent.values.arguments import at_least, flag, named, place, seconds, text, whole
 
 HINT = "Name another file, or put this one away."
 WAIT_SECONDS = 30.0  # for another process that writes into the same file

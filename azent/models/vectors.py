@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from azent import settings
+from azent import config
 from azent.errors import ModelError
 from azent.models.encoder import Encoder, Kind, Vector, VersionedEncoder, texts_of
 
@@ -88,7 +88,7 @@ class Kept:
 
     def _read_file(self) -> None:
         self._file_was_read = True
-        self._file = file_of(self.encoder, self._folder or settings.cache_folder() / "vectors")
+        self._file = file_of(self.encoder, self._folder or config.cache_folder() / "vectors")
         if self._file is not None:
             self._vectors["passage"].update(read_vectors(self._file))
 

@@ -25,10 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
-from azent import settings
-from azent.errors import ModelError, ModelNotFound
-from azent.files import open_regular
-from azent.wording import reason_of
+from azent import config
+from azent.errors import ModelError, ModelNotFound, reason_of
+from azent.values.files import open_regular
 
 if TYPE_CHECKING:
     import httpx
@@ -125,7 +124,7 @@ def fetched(file: File, *, progress: Progress | None = None) -> Path:
 
 def path_of(file: File) -> Path:
     """Return where a file is, or will be once it is fetched."""
-    return settings.cache_folder() / "models" / file.name
+    return config.cache_folder() / "models" / file.name
 
 
 @contextmanager
@@ -164,8 +163,8 @@ def _is_whole(path: Path, file: File) -> bool:
 
 
 def _refuse_offline(path: Path, file: File) -> None:
-    if settings.offline():
-        places = " or ".join(name for name, _ in sources_of(file, settings.model_mirror()))
+    if config.offline():
+        places = " or ".join(name for name, _ in sources_of(file, config.model_mirror()))
         raise ModelNotFound(
             f"AZENT_OFFLINE is set, so {file.name} ({_megabytes(file.size)} from {places})"
             " is not fetched",
@@ -200,7 +199,7 @@ def _make_sure_of_room(file: File, part: Path) -> None:
 
 def _fill(part: Path, file: File, progress: Progress) -> None:
     failures = []
-    for name, source in sources_of(file, settings.model_mirror()):
+    for name, source in sources_of(file, config.model_mirror()):
         try:
             return source(file, part, progress)
         except SourceFailed as failure:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from azent.messages import Call, Spec, Specs
-from azent.schema import inlined
+from azent.schema.references import inlined
 
 Kind: TypeAlias = Literal["one", "two", "none", "near"]
 Schema: TypeAlias = Mapping[str, Any]

@@ -17,16 +17,9 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from azent.errors import PromptError, UsageError
-from azent.files import read_toml
 from azent.prompt.text import read_text
-from azent.prompt.value import (
-    NO_RULES,
-    NO_SETTINGS,
-    GateExample,
-    PromptSet,
-    Score,
-    SelectionRules,
-)
+from azent.prompt.value import NO_RULES, NO_SETTINGS, GateExample, PromptSet, Score, SelectionRules
+from azent.values.files import read_toml
 
 SETTINGS_FILE = "set.toml"
 _IN_WORDS = {

@@ -45,12 +45,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from azent import settings
-from azent.errors import PromptError
+from azent import config
+from azent.errors import PromptError, reason_of
 from azent.prompt.files import line_of, read_settings
 from azent.prompt.text import Text, blanks_of, fill, read_text
 from azent.prompt.value import NO_RULES, PromptSet
-from azent.wording import reason_of
 
 _ASKED = {"system", "functions", "examples", "question"}  # the blanks of what asks for calls
 BLANKS = {  # the texts of a set, and the blanks that each may have
@@ -141,7 +140,7 @@ def left_out(model: str = "", billions: float | None = None) -> tuple[PromptErro
 def folders() -> dict[str, Path]:
     """Return the folder of each set by its name; a folder that is searched first wins."""
     found: dict[str, Path] = {}
-    for place in reversed(settings.prompt_folders()):
+    for place in reversed(config.prompt_folders()):
         if place.is_dir():
             found.update({f.parent.name: f.parent for f in sorted(place.glob("*/set.toml"))})
     return found
@@ -149,7 +148,7 @@ def folders() -> dict[str, Path]:
 
 def read(folder: Path) -> PromptSet:
     """Read and check the set in a folder, anew when a file has changed. Raises PromptError."""
-    stamps = (_stamps(folder), _stamps(settings.own_prompts() / DEFAULT))
+    stamps = (_stamps(folder), _stamps(config.own_prompts() / DEFAULT))
     return _read(folder, Path.cwd(), stamps)
 
 
@@ -183,7 +182,7 @@ def _read(folder: Path, here: Path, stamps: object) -> PromptSet:
 def _bank(folder: Path) -> tuple[str, ...]:
     """Return the lines of a set's bank of functions, or of that of azent's own default set."""
     own = folder / BANK_FILE
-    file = own if own.exists() else settings.own_prompts() / DEFAULT / BANK_FILE
+    file = own if own.exists() else config.own_prompts() / DEFAULT / BANK_FILE
     lines = [line.strip() for line in read_text(file).body.splitlines()]
     bank = tuple(line for line in lines if line and not line.startswith("#"))
     if len(bank) < LEAST_IN_BANK:
@@ -195,7 +194,7 @@ def _file(folder: Path, name: str) -> Path:
     """Return the file of a text: the set's own, or one that azent's default set lends it."""
     file = folder / f"{name}.txt"
     lent = name in LENT and not file.exists()
-    return settings.own_prompts() / DEFAULT / file.name if lent else file
+    return config.own_prompts() / DEFAULT / file.name if lent else file
 
 
 def _check_needed(texts: Mapping[str, Text], folder: Path) -> None:
@@ -262,7 +261,7 @@ def _suited(
 
 def _all_folders() -> list[Path]:
     """Return the folders of all sets, in the order in which they are searched."""
-    places = (place for place in settings.prompt_folders() if place.is_dir())
+    places = (place for place in config.prompt_folders() if place.is_dir())
     return [file.parent for place in places for file in sorted(place.glob("*/set.toml"))]
 
 
@@ -331,7 +330,7 @@ def _log_once(here: Path, words: str) -> None:
 
 
 def _is_own(folder: Path) -> bool:
-    own = settings.own_prompts() / folder.name
+    own = config.own_prompts() / folder.name
     names = _names(folder)
     return names == _names(own) and all(
         filecmp.cmp(folder / name, own / name, shallow=False) for name in names

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from azent import files
-from azent.arguments import place
-from azent.errors import PromptError
-from azent.results import text_of
-from azent.wording import reason_of
+from azent.errors import PromptError, reason_of
+from azent.values import files
+from azent.values.arguments import place
+from azent.values.results import text_of
 
 BLANK = re.compile(r"\$(\$?)([A-Za-z][A-Za-z0-9_]*)")
 LONGEST_LINE = 80

@@ -9,7 +9,7 @@ from typing import Literal, NewType, TypeAlias
 
 from azent.prompt.examples import Kind
 from azent.prompt.text import Text
-from azent.schema import Style
+from azent.schema.render import Style
 
 Score = NewType("Score", float)  # of a function: it may be less than 0
 Narrowing: TypeAlias = Literal["gate", "choose", "list"]

@@ -1,31 +1,19 @@
-"""JSON Schemas of functions, and Python objects from JSON arguments.
+"""A function in, its JSON Schema out; JSON arguments in, Python objects out.
 
-    introspect, function_to_json   the JSON Schema of a function's parameters
-    build                          the Python objects for a call, from its JSON arguments
-    render                         schemas as text for a prompt: JSON, TypeScript or Python
-    lint                           findings on schemas that small models find hard
-    inlined                        a JSON Schema with its references resolved where possible
+    introspect      what a function takes, as a JSON Schema that a model can fill in
+    signature       the parameters of every kind of callable
+    annotations     annotations as objects that pydantic can build
+    types           the schemas of types
+    docstrings      what a docstring says of a function and its parameters
+    build           the way back: the objects that the function is called with
+    render          schemas as text for a prompt: JSON, TypeScript or Python
+    lint            what in schemas a small model will stumble over
+    references      any JSON Schema without references, as far as that can be
+    drafts          schemas from elsewhere, as JSON Schema 2020-12
+    validate        is a call legal: its name resolved, its input coerced, or its problem
+    coerce, unions  values bent to what a schema asks for; which alternative is meant
+    judge, faults   what jsonschema says, and that as sentences
+    names           names and kinds of values, compared
 
-A function that cannot be offered raises SchemaError when it is introspected, not when it is called.
+Whatever cannot be offered is a SchemaError when it is introspected, not when it is called.
 """
-
-from __future__ import annotations
-
-from azent.schema.build import InvalidArguments, build
-from azent.schema.inline import inlined
-from azent.schema.introspect import Introspected, function_to_json, introspect
-from azent.schema.lint import Finding, lint
-from azent.schema.render import Style, render
-
-__all__ = [
-    "Finding",
-    "Introspected",
-    "InvalidArguments",
-    "Style",
-    "build",
-    "function_to_json",
-    "inlined",
-    "introspect",
-    "lint",
-    "render",
-]

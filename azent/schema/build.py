@@ -16,8 +16,7 @@ from pydantic_core import ErrorDetails
 
 from azent.errors import AzentError
 from azent.messages import Context, Problem, ProblemKind
-from azent.schema.introspect import Introspected
-from azent.schema.offer import EXTRA, adapter_for
+from azent.schema.introspect import EXTRA, Introspected, adapter_for
 from azent.schema.signature import EMPTY, Kind, Parameter
 
 _UNGIVEN: Any = object()

@@ -20,11 +20,8 @@ from pydantic.fields import FieldInfo
 
 from azent.errors import SchemaError
 from azent.messages import Context
-from azent.schema.aliases import Place, aliases_of
-from azent.schema.buildable import text_in
-from azent.schema.describe import pydantic_schemas
-from azent.schema.hints import Unresolved, resolve
-from azent.schema.plain import plain_schema
+from azent.schema.annotations import Unresolved, resolve, text_in
+from azent.schema.types import Place, aliases_of, plain_schema, pydantic_schemas
 
 Kind = inspect._ParameterKind
 EMPTY: Any = inspect.Parameter.empty

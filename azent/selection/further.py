@@ -12,8 +12,8 @@ import re
 import unicodedata
 from collections import Counter
 
-from azent.log import folded, question_of, replies_of
 from azent.messages import Call, Log, Ranking, Reply, Result, Specs
+from azent.messages.log import folded, question_of, replies_of
 from azent.prompt import SelectionRules
 from azent.selection.coverage import MOST_CHARACTERS, uncovered, used_text
 from azent.selection.numbers import is_mostly_numbers, numbers_in, readings

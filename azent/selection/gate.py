@@ -7,10 +7,10 @@ models say yes to everything.
 
 from __future__ import annotations
 
-from azent.log import turn_of
 from azent.messages import ChatMessage, Log, Specs
+from azent.messages.log import turn_of
 from azent.prompt import PromptSet, fill
-from azent.schema import render
+from azent.schema.render import render
 from azent.selection.further import ranking_of
 from azent.selection.relevance import queries_of
 

@@ -19,8 +19,8 @@ from operator import mul
 from statistics import fmean, pstdev
 from typing import TypeAlias
 
-from azent.log import questions_of, turns
 from azent.messages import Log, Ranking, Reply, Spec
+from azent.messages.log import questions_of, turns
 
 Vector: TypeAlias = Sequence[float]
 

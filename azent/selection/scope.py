@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from azent.log import question_of, replies_of, turn_of
 from azent.messages import NARROWING, Log, Move, Ranking, Reply, Specs
+from azent.messages.log import question_of, replies_of, turn_of
 from azent.prompt import PromptSet, SelectionRules
 from azent.selection.further import has_unused_values, is_first, ranking_of
 from azent.selection.numbers import is_mostly_numbers

@@ -19,7 +19,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import azent
-from azent.arguments import named
 from azent.errors import AzentError, RequestRefused, UsageError
 from azent.models import Model, open_model
 from azent.serve.catalogue import Catalogue
@@ -28,6 +27,7 @@ from azent.serve.guard import SMALL_BYTES, Guard, Options, body_of, protocol_of,
 from azent.serve.ollama import OLLAMA, Chat
 from azent.serve.openai import OPENAI, ChatCompletion
 from azent.serve.protocol import Body, Json, Protocol
+from azent.values.arguments import named
 
 PASSED = (
     "/v1/completions",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from azent.errors import AzentError, RequestRefused
+from azent.errors import AzentError, RequestRefused, counted
 from azent.models import Model
 from azent.serve.catalogue import Answered, Catalogue, deadline_in
 from azent.serve.guard import Options, protocol_of, refusal, status_of, words_of
@@ -37,7 +37,6 @@ from azent.serve.protocol import (
     whole,
 )
 from azent.serve.translate import Wanted, check_messages, turn_of_request
-from azent.wording import counted
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Gauge

@@ -25,7 +25,6 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from azent.arguments import flag, seconds, text, whole
 from azent.errors import (
     AzentError,
     ContextTooSmall,
@@ -44,6 +43,7 @@ from azent.models.encoders import AUTO
 from azent.serve.ollama import OLLAMA, Chat
 from azent.serve.openai import OPENAI, ChatCompletion
 from azent.serve.protocol import Body, Json, Protocol
+from azent.values.arguments import flag, seconds, text, whole
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORT = 11435  # the one after Ollama's

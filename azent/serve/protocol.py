@@ -19,22 +19,13 @@ from typing import Any, TypeAlias, TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.responses import JSONResponse
 
-from azent.drive import RunStep, adrive
 from azent.errors import RequestRefused
-from azent.flow import Turn, respond
-from azent.log import usable
-from azent.messages import (
-    NARROWING,
-    Answer,
-    Asking,
-    Call,
-    Chunk,
-    Event,
-    Replied,
-    Thinking,
-    Usage,
-)
+from azent.messages import NARROWING, Answer, Asking, Call, Chunk, Event, Replied, Thinking, Usage
+from azent.messages.log import usable
 from azent.models import Model
+from azent.runtime.driver import RunStep, adrive
+from azent.runtime.effects import Turn
+from azent.runtime.turn import respond
 from azent.serve.translate import Wanted
 
 

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import NoEventLoopError, from_thread
 
+from azent.conversation.requests import Terms
 from azent.errors import RequestRefused
-from azent.execute import Execution
-from azent.flow import Turn
-from azent.log import replies_of, turn_of
 from azent.messages import Call, Log, Message, Question, Reply, Result, Spec, Specs
+from azent.messages.log import replies_of, turn_of
 from azent.models import Model
 from azent.models.encoders import encoder_for
-from azent.prompt_choice import prompts_for
-from azent.request import Terms
-from azent.schema.foreign import foreign_parameters
-from azent.schema.inline import inlined, without_references
-from azent.tools import RESERVED
+from azent.prompt.choice import prompts_for
+from azent.runtime.calls import Execution
+from azent.runtime.effects import Turn
+from azent.schema.drafts import foreign_parameters
+from azent.schema.references import inlined, without_references
+from azent.tools.tool import RESERVED
 
 if TYPE_CHECKING:
     from azent.serve.guard import Options

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from azent.arguments import sendable, text
-from azent.errors import SessionError, UsageError
-from azent.messages import Log, Question, Reply, from_json, to_json
-from azent.wording import reason_of
+from azent.errors import SessionError, UsageError, reason_of
+from azent.messages import Log, Question, Reply
+from azent.messages.json_forms import from_json, to_json
+from azent.values.arguments import sendable, text
 
 APPLICATION = 0x617A656E  # "azen": whose file this is, in the place that SQLite has for it
 VERSION = 1

@@ -18,11 +18,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from azent import settings
-from azent.arguments import flag, place, seconds, text, whole
+from azent import config
 from azent.errors import SessionError, UsageError
-from azent.log import turns
 from azent.messages import Call, Log
+from azent.messages.log import turns
 from azent.sessions.database import (
     BUSY_SECONDS,
     Listed,
@@ -40,6 +39,7 @@ from azent.sessions.database import (
     opened,
     transaction,
 )
+from azent.values.arguments import flag, place, seconds, text, whole
 
 
 class Held:
@@ -79,7 +79,7 @@ class Store:
 
     def __init__(self, path: str | Path | None = None, *, wait: float = BUSY_SECONDS) -> None:
         self.wait = seconds("wait", wait)
-        own = settings.data_folder() / "sessions.db"
+        own = config.data_folder() / "sessions.db"
         self.path = own if path is None else place("path", path)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 import azent
 from azent.batch import run_batch
-from azent.files import LONGEST_LINE
+from azent.values.files import LONGEST_LINE
 from tests.attacks.running import command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes and links are POSIX's")

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import azent
 from azent.errors import AzentError, SessionError, UsageError
-from azent.messages import Call, Log, Note, Problem, Question, Reply, Result, Usage, to_json
+from azent.messages import Call, Log, Note, Problem, Question, Reply, Result, Usage
+from azent.messages.json_forms import to_json
 from azent.models.recorded import Cached
 from azent.sessions import Store
 from azent.sessions.database import in_words, locked

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import azent
-from azent.schema.bounds import FOREIGN_CHARACTERS, FOREIGN_NODES
-from azent.schema.foreign import foreign_parameters
+from azent.schema.drafts import foreign_parameters
+from azent.schema.references import FOREIGN_CHARACTERS, FOREIGN_NODES
 
 STRING = {"type": "string"}
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import azent
 from azent.batch import run_batch
+from azent.errors import safe_json
 from azent.messages import Question, Reply
 from azent.sessions import Store
-from azent.wording import safe_json
 from tests.attacks.running import command
 from tests.scripted_ollama import ScriptedOllama
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from azent.files import LARGEST_TEXT, LARGEST_TOML, LONGEST_LINE
-from azent.schema.bounds import FOREIGN_CHARACTERS, FOREIGN_NODES
+from azent.schema.references import FOREIGN_CHARACTERS, FOREIGN_NODES
+from azent.values.files import LARGEST_TEXT, LARGEST_TOML, LONGEST_LINE
 
 TESTS = Path(__file__).resolve().parent.parent
 PAGE = (TESTS.parent / "docs" / "safety.md").read_text("utf-8")

@@ -156,14 +156,17 @@ def _names(text: str) -> Iterator[str]:
 
 
 def values_in_calls(calls: Iterable[Call]) -> list[str | float]:
-    """Return the values in the inputs of calls, `MOST_VALUES` at most, without endless numbers."""
+    """Return the values in the inputs of calls, `MOST_VALUES` at most."""
     leaves = (value for call in calls for value in _scalars(call.tool_input))
-    texts_and_numbers = (
-        value
-        for value in leaves
-        if isinstance(value, str | float) or (isinstance(value, int) and abs(value) < MOST_NUMBER)
+    return list(
+        islice((each for each in leaves if isinstance(each, str | int | float)), MOST_VALUES)
     )
-    return list(islice(texts_and_numbers, MOST_VALUES))
+
+
+def text_of_values(calls: Iterable[Call]) -> str:
+    """Return the values in the inputs of calls as text, without numbers too long to write."""
+    values = values_in_calls(calls)
+    return " ".join(str(v) for v in values if not isinstance(v, int) or abs(v) < MOST_NUMBER)
 
 
 def _scalars(value: Any) -> Iterator[Any]:
@@ -195,7 +198,7 @@ def _is_equal(wanted: str, value: str | float) -> bool:
 
 def used_text(calls: Sequence[Call], specs: Specs) -> str:
     """Return the values in calls and the texts of their functions, casefolded."""
-    values = " ".join(str(value) for value in values_in_calls(calls))
+    values = text_of_values(calls)
     texts = " ".join(
         f"{name} {_spec_text(specs[name])}" for name in {c.tool for c in calls} & {*specs}
     )

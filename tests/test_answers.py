@@ -184,6 +184,8 @@ def turn(question: str, scores: dict[str, float], *calls: Call, ok: bool = True)
         ({CONTACT: 2.0, MESSAGE: 0.0}, "number of 'A' and of 'B'", {"name": "A"}, True, False),
         ({CONTACT: 2.0, MESSAGE: 0.0}, "2 + 3 + 3", {"a": 2, "b": 3}, True, False),
         ({CONTACT: 2.0, MESSAGE: 0.0}, "2 + 3", {"a": 2, "b": 3}, True, True),
+        ({CONTACT: 2.0, MESSAGE: 0.0}, "2 + 3 + 3", {"all": [2, 3, 3.0]}, True, True),
+        ({CONTACT: 2.0, MESSAGE: 0.0}, "2 + 3", {"a": 2, "b": 10**9000}, True, False),
         ({}, "Maria's number", {"name": "Maria"}, True, False),
     ],
 )

@@ -189,6 +189,15 @@ def test_the_words_shown_are_the_text(text: str, reason: str) -> None:
     assert shown.strip() == reply.text
 
 
+@pytest.mark.parametrize("call", ["now[ARGS]{}", "now[CALL_ID]x1[ARGS]{}", "functions.now:0{}"])
+@pytest.mark.parametrize("around", ["{}", "```json\n{}", "Hi\n```json\n{}\n```", "```\n{}\n```"])
+def test_a_call_in_marks_is_not_shown_before_it_is_read(call: str, around: str) -> None:
+    text = around.replace("{}", call, 1)
+    reply, shown = streamed(Reader(SPECS), list(text), "stop")
+    assert shown.strip() == reply.text
+    assert [each.tool for each in reply.calls] == ["now"]
+
+
 @settings(max_examples=400, deadline=None)
 @given(broken_texts.filter(ends_no_thought), reasons, st.lists(st.integers(0, 10_000), max_size=8))
 def test_words_of_broken_calls_are_never_taken_back(

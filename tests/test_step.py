@@ -333,11 +333,10 @@ def test_images_go_with_a_question_however_a_set_puts_it(name: str) -> None:
         assert [message["images"] for message in said if "images" in message] == [["aaa"]]
 
 
-def test_a_set_can_say_something_else_first_when_it_is_answered_without_calls() -> None:
+def test_an_answer_before_any_call_is_asked_for_like_in_a_chat() -> None:
     small = Terms(specs={"add": ADD, "now": NOW}, prompts=prompt.load("small"), system="Be kind.")
-    first = asked(hear(START, decision(), small), small).messages[0]["content"]
-    assert first.startswith("Be kind.\nYou answer")
-    assert "add" not in first
+    answer = asked(hear(START, decision(), small), small)
+    assert [m["content"] for m in answer.messages] == ["Be kind.", "What is 2 + 3?"]
     after_calls = asked(hear(round_of(START, decision(call()), small), decision(), small), small)
     assert after_calls.move == "answer"
     assert after_calls.messages[0] == asked(START, small).messages[0]

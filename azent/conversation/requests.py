@@ -92,7 +92,7 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
         return messages_for(without_last_calls(log), terms, "decide")
     terms = replace(terms, specs=_shown_specs(log, terms, move))
     chat = [
-        _chat("system", _system(log, terms, move)),
+        _chat("system", _system(terms)),
         _chat("user", _summary_of_earlier(log, terms)),
     ]
     *earlier, last = turns(_with_cut_results(log))[turns_left_out(log) :] or [()]
@@ -110,6 +110,8 @@ def _shown_specs(log: Log, terms: Terms, move: Move) -> Specs:
     With constrained decoding only the schema narrows the functions of a decision down, so that
     their text in the prompt stays the same from one question to the next.
     """
+    if move == "answer" and _is_plain_chat(log, terms):
+        return {}
     choice = choice_now(turn_of(log), terms)
     if terms.prompts.held or move == "answer":
         return retrieved(terms.specs, turn_of(log), terms.prompts.selection, choice)
@@ -137,17 +139,18 @@ def _with_cut_results(log: Log) -> Log:
     )
 
 
-def _system(log: Log, terms: Terms, move: Move) -> str:
-    """Return the system message: the user's system text, azent's own, the tools.
+def _is_plain_chat(log: Log, terms: Terms) -> bool:
+    """Return whether a conversation has no calls, in a set whose meaning decides about them.
 
-    A prompt set may have another text for answers without calls ("answering"), because small models
-    keep replying in JSON if the system message says so. After calls the text stays the same, so
-    that the server's prefix cache stays valid.
+    An answer is then asked for without a word on functions: small models that were told to reply
+    in JSON do so whatever else they are asked for.
     """
-    if not terms.specs:
-        return terms.system
-    bare = move == "answer" and is_first(turn_of(log)) and "answering" in terms.prompts.texts
-    return _filled(terms.prompts.texts["answering" if bare else "system"], terms)
+    return terms.prompts.selection.relevance and not any(reply.calls for reply in replies_of(log))
+
+
+def _system(terms: Terms) -> str:
+    """Return the system message: the system text, azent's own, the functions."""
+    return _filled(terms.prompts.texts["system"], terms) if terms.specs else terms.system
 
 
 def _summary_of_earlier(log: Log, terms: Terms) -> str:

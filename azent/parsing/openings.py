@@ -57,7 +57,7 @@ _HELD = re.compile(
     r"|[:：=][*_]{0,3}[ \t]*`?\Z|<[^>\n]{0,120}\Z|\[[^\]\n]{0,40}\Z|`{1,2}\Z"
     rf"|{standalone.HELD_OPENER}\Z|{standalone.HELD_MARKS}"
     r"|<\|(?:open|close)\|>[^<\n]{0,160}(?:<[^>\n]{0,8})?\Z|<(?:\|channel|unused94)>\w{0,6}\Z"
-    r"|◁[^▷]{0,10}\Z|\s+\Z"
+    r"|◁[^▷]{0,10}\Z|(?<!\w)p(?:r(?:i(?:nt?)?)?)?\Z|\s+\Z"
 )
 
 
@@ -124,7 +124,8 @@ _BETWEEN = re.compile(r"[\s,;]*+")
 _CALLISH = re.compile(r"[{\[｛［<\"]|[A-Za-z_][\w.:-]*\s*\(|print\s*\(|(?i:Action|Thought)\s*[:：]")
 _SHORT = 120  # what begins with less than that may still become a call
 _MAYBE_FENCE = re.compile(r"\s*+(?:[-*•+][ \t]*+)?(?:[`~]{0,2}|(?:`{3,}|~{3,})[\w+#.-]*[ \t]*+)\Z")
-_MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80})?\s*\Z")
+# What may become a call in a fence: a name, and Mistral's marks behind it: now[CALL_ID]x1[ARGS]
+_MAYBE = re.compile(r"(?:[A-Za-z_][\w.:-]{0,80}+(?:\[[A-Z_]{0,12}+(?:\]\w{0,40}+)?+){0,2}+)?+\s*\Z")
 
 
 def fenced(text: str, at: int, terms: Terms) -> Block | None:

@@ -26,6 +26,7 @@ from azent.selection.numbers import (
 )
 
 MOST_CHARACTERS = 4000  # read of a question
+MOST_NUMBER = 10**100
 MOST_VALUES = 200  # compared, of each kind in a question and in the inputs of calls
 QUOTATION = re.compile(
     r"[\"“”„«»「『]([^\"“”„«»「」『』\n]{1,80})[\"“”«»」』]|(?<!\w)['‘‚]([^'‘’\n]{1,80})['’](?!\w)"
@@ -41,7 +42,7 @@ def uncovered(question: str, calls: Sequence[Call], specs: Specs) -> tuple[str, 
     uncovered, a call with only a time leaves no city uncovered. Words in the called functions'
     descriptions are ignored.
     """
-    given = _values_in_calls(calls)
+    given = values_in_calls(calls)
     about = _casefolded(
         " ".join(_spec_text(specs[call.tool]) for call in calls if call.tool in specs)
     )
@@ -75,7 +76,7 @@ def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> b
     results of earlier ones. A call of a function that was not called before needs at least as many
     new values as values it shares with earlier calls; with fewer it rephrases one of them.
     """
-    given, before = _values_in_calls([call]), _values_in_calls(calls)
+    given, before = values_in_calls([call]), values_in_calls(calls)
     numbers = [value for value in given if not isinstance(value, str)]
     if any(abs(n) > 1 and not is_said(n, _normalized(question)) for n in numbers):
         return False
@@ -154,12 +155,18 @@ def _names(text: str) -> Iterator[str]:
             yield word
 
 
-def _values_in_calls(calls: Iterable[Call]) -> list[str | float]:
+def values_in_calls(calls: Iterable[Call]) -> list[str | float]:
     """Return the values in the inputs of calls, `MOST_VALUES` at most."""
     leaves = (value for call in calls for value in _scalars(call.tool_input))
     return list(
         islice((each for each in leaves if isinstance(each, str | int | float)), MOST_VALUES)
     )
+
+
+def text_of_values(calls: Iterable[Call]) -> str:
+    """Return the values in the inputs of calls as text, without numbers too long to write."""
+    values = values_in_calls(calls)
+    return " ".join(str(v) for v in values if not isinstance(v, int) or abs(v) < MOST_NUMBER)
 
 
 def _scalars(value: Any) -> Iterator[Any]:
@@ -191,7 +198,7 @@ def _is_equal(wanted: str, value: str | float) -> bool:
 
 def used_text(calls: Sequence[Call], specs: Specs) -> str:
     """Return the values in calls and the texts of their functions, casefolded."""
-    values = " ".join(str(value) for value in _values_in_calls(calls))
+    values = text_of_values(calls)
     texts = " ".join(
         f"{name} {_spec_text(specs[name])}" for name in {c.tool for c in calls} & {*specs}
     )

@@ -15,7 +15,7 @@ from collections import Counter
 from azent.messages import Call, Log, Ranking, Reply, Result, Specs
 from azent.messages.log import folded, question_of, replies_of
 from azent.prompt import SelectionRules
-from azent.selection.coverage import MOST_CHARACTERS, uncovered, used_text
+from azent.selection.coverage import MOST_CHARACTERS, text_of_values, uncovered, used_text
 from azent.selection.numbers import is_mostly_numbers, numbers_in, readings
 
 MOST_REST = 4  # words of a question that its calls may leave unused: "What is ... like"
@@ -91,12 +91,12 @@ def _has_unused_numbers(turn: Log) -> bool:
     question = question_of(turn)
     if not is_mostly_numbers(question):
         return False
-    given = [value for call in _calls_of(turn) for value in call.tool_input.values()]
-    used = Counter(float(v) for v in given if isinstance(v, int | float))
-    texts = " ".join(value for value in given if isinstance(value, str))
-    used.update(readings(number)[-1] for number in numbers_in(texts) if readings(number))
-    wanted = Counter(readings(number)[-1] for number in numbers_in(question) if readings(number))
-    return bool(wanted - used)
+    used = _count_numbers(text_of_values(_calls_of(turn)))
+    return bool(_count_numbers(question) - used)
+
+
+def _count_numbers(text: str) -> Counter[float]:
+    return Counter(readings(number)[-1] for number in numbers_in(text) if readings(number))
 
 
 def _calls_of(turn: Log) -> list[Call]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -38,7 +39,7 @@ def ask() -> None:
 
 
 def tell(what: str, action: Callable[[], Any]) -> None:
-    """Print the counts of an action, after it ran once: what is only done at first is not counted."""
+    """Print the counts of an action that ran once before, so that first-time work is left out."""
     action()
     modules: list[str] = []
 
@@ -50,7 +51,7 @@ def tell(what: str, action: Callable[[], Any]) -> None:
     sys.setprofile(note)
     action()
     sys.setprofile(None)
-    changes = sum(one != other for one, other in zip(modules, modules[1:], strict=False))
+    changes = sum(one != other for one, other in pairwise(modules))
     print(f"{what}: {len(set(modules))} modules, {len(modules)} calls, {changes} changes of module")
 
 

@@ -327,7 +327,7 @@ def test_no_text_is_longer_than_its_limit(value: Any, limit: int) -> None:
 # ---- what exceptions say of their cause ----------------------------------------------------------
 
 
-def noted(error: ValueError, *notes: str) -> ValueError:
+def noted(error: Exception, *notes: str) -> Exception:
     for note in notes:
         error.add_note(note)
     return error

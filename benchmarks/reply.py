@@ -46,6 +46,13 @@ HARD = {
     "html": '<p class="x">a</p>\n',
     "comments": "{/*",
 }
+STREAMED = {  # a beginning, and what is repeated after it
+    "many calls in pieces": ('{"tools": [', '{"tool":"add","tool_input":{"a":1,"b":2}},'),
+    "a long list in pieces": ('{"tools": [{"tool":"add","tool_input":{"a": [', "1, "),
+    "Action lines in pieces": ("", 'Action: add\nAction Input: {"a": 1, "b": 2}\n'),
+    "Action words in pieces": ("", "Action: \n"),
+    "words in pieces": ("", LINE),
+}
 
 
 def seconds(action: Callable[[], object], rounds: int) -> float:
@@ -66,6 +73,16 @@ def in_pieces(text: str) -> None:
     reader.close()
 
 
+def growth(name: str, action: Callable[[str], object], begin: str, part: str, size: int) -> float:
+    """How many times the CPU time twice as much text takes, which is printed too."""
+    one, two = (begin + part * (times * size // len(part)) for times in (1, 2))
+    once = seconds(functools.partial(action, one), 2)
+    twice = seconds(functools.partial(action, two), 2)
+    ratio = twice / max(once, 0.02)
+    print(f"{name:24}{len(two) / 1e6 / twice:6.2f} MB/s, doubled: {ratio:4.1f} times the time")
+    return ratio
+
+
 def main() -> int:
     quick = "--quick" in sys.argv
     prose = LINE * (20_000 if quick else 180_000)
@@ -78,12 +95,9 @@ def main() -> int:
     print(f"prose in pieces of 4  {piecewise:8.1f} MB/s")
     size, worst = (20_000 if quick else 60_000), 0.0
     for name, part in HARD.items():
-        one, two = part * (size // len(part)), part * (2 * size // len(part))
-        once = seconds(functools.partial(read, one, SPECS), 2)
-        twice = seconds(functools.partial(read, two, SPECS), 2)
-        growth = twice / max(once, 0.02)
-        worst = max(worst, growth)
-        print(f"{name:24}{len(two) / 1e6 / twice:6.2f} MB/s, doubled: {growth:4.1f} times the time")
+        worst = max(worst, growth(name, lambda text: read(text, SPECS), "", part, size))
+    for name, (begin, part) in STREAMED.items():
+        worst = max(worst, growth(name, in_pieces, begin, part, size // 2))
     return int(normal > NORMAL or fast < PROSE or worst > GROWTH)
 
 

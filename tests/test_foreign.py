@@ -43,6 +43,11 @@ def of(**properties: Any) -> dict[str, Any]:
             of(a={"items": {"exclusiveMinimum": 1}}),
         ),
         ({"minLength": "3", "maxItems": 4}, {"minLength": 3, "maxItems": 4}),
+        (
+            {"minimum": "-0.5", "exclusiveMinimum": "true", "maxContains": " 2 "},
+            {"exclusiveMinimum": -0.5, "maxContains": 2},
+        ),
+        ({"uniqueItems": "True", "pattern": 5}, {"uniqueItems": True}),
         # what is required
         ({"properties": {"a": STRING}, "required": None}, {"properties": {"a": STRING}}),
         (
@@ -55,6 +60,16 @@ def of(**properties: Any) -> dict[str, Any]:
         ),
         ({"properties": {"a": {**STRING, "required": False}}}, {"properties": {"a": STRING}}),
         ({"required": {}}, {}),
+        ({"required": [None]}, {}),
+        (
+            {"properties": {"a": STRING, "b": STRING}, "required": {"a": True, "b": False}},
+            {"properties": {"a": STRING, "b": STRING}, "required": ["a"]},
+        ),
+        (
+            {"properties": {"a": {**STRING, "required": "true"}}, "required": [None]},
+            {"properties": {"a": STRING}, "required": ["a"]},
+        ),
+        ({"properties": {"a": {**STRING, "required": "false"}}}, {"properties": {"a": STRING}}),
         ({"required": ["a", "a"]}, {"required": ["a"]}),
         (
             {"properties": {"a": INTEGER}, "required": ["b"]},
@@ -62,6 +77,10 @@ def of(**properties: Any) -> dict[str, Any]:
         ),
         # names of types
         ({"type": "str"}, STRING),
+        ({"type": ""}, {}),
+        ({"type": "Date"}, {**STRING, "format": "date"}),
+        ({"type": "datetime", "format": "time"}, {**STRING, "format": "time"}),
+        ({"enum": "a"}, {"enum": ["a"]}),
         ({"type": "INTEGER"}, INTEGER),
         ({"type": "any"}, {}),
         ({"type": ["string", None]}, {"type": ["string", "null"]}),
@@ -132,6 +151,8 @@ ARGUMENTS = {"a": STRING}
     [
         (None, NOTHING),
         ([], NOTHING),
+        (True, NOTHING),
+        ({"type": ""}, NOTHING),
         ({}, NOTHING),
         ({"type": "null"}, NOTHING),
         ({"type": "object"}, NOTHING),
@@ -161,12 +182,47 @@ def test_parameters_that_are_plain_are_taken(given: Any, parameters: Any) -> Non
         {"pattern": r"^(?=.*[\p{Sc}--[$]]).+$", "format": "regex"},
         {"patternProperties": {r"^\p{Lu}": STRING}},
         {"propertyNames": {"pattern": r"\p{Script=Greek}"}},
+        {"pattern": r"^(?<a>\p{L})(?<a2>\P{Nd})\k<a>$", "type": "string"},
+        {"items": {"pattern": r"[\u{1F600}-\u{1F64F}]+"}},
+        {"anyOf": [{"pattern": r"(?i:a)\q"}, {"pattern": "["}]},
+        {"not": {"pattern": r"(?<=\p{Lu})$"}},
+        {"additionalProperties": {"pattern": "*"}},
     ],
 )
 def test_patterns_of_others_need_not_be_pythons(keywords: dict[str, Any]) -> None:
     parameters = foreign_parameters("f", of(a=keywords))
     assert parameters == of(a=keywords)
     call, _ = checked(Call("f", {"a": "x"}), {"f": {"parameters": parameters}}, trusted=False)
+    assert call.problem is None
+
+
+LETTER, DIGIT = {**STRING, "pattern": r"^\p{L}"}, {**STRING, "pattern": r"^\p{Nd}"}
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ({"not": LETTER}, "1"),
+        ({"not": {"$ref": "#/$defs/letter"}}, "1"),
+        ({"not": {"not": LETTER}}, "a"),
+        ({"oneOf": [LETTER, DIGIT]}, "a"),
+        ({"oneOf": [LETTER, DIGIT], "anyOf": [LETTER, INTEGER]}, "a"),
+        ({"if": LETTER, "then": {"maxLength": 1}, "else": {"minLength": 3}}, "123"),
+        ({"type": "array", "contains": DIGIT, "maxContains": 1}, ["a", "b", "1"]),
+        (
+            {
+                "type": "object",
+                "patternProperties": {r"^\p{Lu}": INTEGER},
+                "additionalProperties": False,
+            },
+            {"A": 1},
+        ),
+        ({"type": "object", "properties": {"pattern": STRING, "not": STRING}}, {"not": "a"}),
+    ],
+)
+def test_a_pattern_that_is_not_evaluated_forbids_nothing(part: Any, value: Any) -> None:
+    parameters = foreign_parameters("f", {**of(a=part), "$defs": {"letter": LETTER}})
+    call, _ = checked(Call("f", {"a": value}), {"f": {"parameters": parameters}}, trusted=False)
     assert call.problem is None
 
 

@@ -40,6 +40,23 @@ TOOLS: list[Any] = [
     {"name": "no_type", "inputSchema": {"properties": {"a": STRING}}},
     {"name": "ecma", "inputSchema": schema(a={**STRING, "pattern": r"^\p{L}(?<x>[^])\u{1F600}$"})},
     {"name": "with_output", "inputSchema": {}, "outputSchema": {"type": "nonsense"}},
+    {"name": "any", "inputSchema": True},
+    {
+        "name": "booleans",
+        "inputSchema": schema(
+            a={"anyOf": [False]}, b={"type": "array", "items": True}, c=True, d=False
+        ),
+    },
+    {"name": "type_list", "inputSchema": {"type": ["object", "null"], "properties": {"a": STRING}}},
+    {"name": "wrong_type", "inputSchema": {"type": "string", "properties": {"a": STRING}}},
+    {"name": "draft3", "inputSchema": schema(a={**STRING, "required": "true"})},
+    {
+        "name": "root_reference",
+        "inputSchema": {"$ref": "#/$defs/a", "$defs": {"a": schema(a=STRING)}},
+    },
+    {"name": "a.b", "inputSchema": {}},
+    {"name": "a/b", "inputSchema": {}},
+    {"name": "a_b_2", "inputSchema": {}},
     {"name": "get-user", "inputSchema": {}},
     {"name": "get_user", "inputSchema": {}},
     {"name": "get user", "inputSchema": {}},
@@ -48,10 +65,15 @@ TOOLS: list[Any] = [
     {"name": "blob", "inputSchema": schema(a={"type": "blob"})},
     {"name": "elsewhere", "inputSchema": schema(a={"$ref": "https://example.com/a.json"})},
     {"name": "text", "inputSchema": "object"},
+    {"name": "never", "inputSchema": False},
+    {"name": "rows", "inputSchema": {"type": "array", "items": STRING}},
+    {"name": "endless", "inputSchema": schema(a={"allOf": [{"$ref": "#/properties/a"}]})},
+    {"name": "within", "inputSchema": schema(a=schema(b={"items": {"type": "blob"}}))},
     {"name": 5, "inputSchema": {}},
     "tool",
 ]
 OFFERED = """fine no_schema null_schema php draft4 nothing_required no_type ecma with_output
+    any booleans type_list wrong_type draft3 root_reference a_b a_b_2 a_b_2_2
     get_user get_user_2 get_user_3 3d"""
 
 
@@ -61,9 +83,10 @@ def test_one_tool_does_not_cost_the_others(tmp_path: Path) -> None:
         names = [tool.name for tool in server.tools]
         azent.Agent(azent.Scripted('{"tools": []}', "Hello."), server.tools).ask("Hello?")
     assert names == [f"raw_{name}" for name in OFFERED.split()]
-    for name in ("'blob'", "'elsewhere'", "'text'", "without a name"):
+    refused = ("blob", "elsewhere", "text", "never", "rows", "endless", "within")
+    for name in (*map(repr, refused), "without a name"):
         assert [name in report for report in reports].count(True) == 1
-    assert len(reports) == 4
+    assert len(reports) == len(refused) + 1
 
 
 def text(*texts: Any) -> list[Any]:
@@ -85,7 +108,26 @@ RESULTS: list[tuple[Any, bool, str]] = [
     ({"content": text("no output")}, True, "no output"),
     ({"content": text("x"), "structuredContent": {"t": "y"}}, True, 'x\n{"t": "y"}'),
     ({"content": text("x"), "structuredContent": {"c": 5}, "isError": True}, False, 'x\n{"c": 5}'),
+    ({"content": text("Sunny"), "structuredContent": {}}, True, "Sunny"),
+    ({"content": text(""), "structuredContent": {"t": 1}}, True, '{"t": 1}'),
+    ({"content": text("no", "way"), "structuredContent": {"t": 1}}, True, 'no\nway\n{"t": 1}'),
+    (
+        {"content": text('{"a": 1}', "2"), "structuredContent": {"result": [{"a": 1}, 2]}},
+        True,
+        '{"a": 1}\n2',
+    ),
+    (
+        {"content": text("err"), "structuredContent": {"t": 5}, "isError": "true"},
+        False,
+        'err\n{"t": 5}',
+    ),
+    ({"content": text("fine"), "isError": "false"}, True, "fine"),
+    ({"isError": True}, False, ""),
+    ({"content": text("kept"), "_meta": 5}, True, "kept"),
     # parts that the protocol does not have
+    ({"toolResult": {"old": 1}}, True, '{"old": 1}'),
+    ({"content": [{"type": "resource", "resource": {"text": "inner"}}]}, True, "inner"),
+    ({"content": [["a"], 5, None]}, True, '["a"]\n5\nnull'),
     ({"content": "plain"}, True, "plain"),
     ({"content": text("alone")[0]}, True, "alone"),
     ({"content": [CHART, *text("seen")]}, True, f"{json.dumps(CHART)}\nseen"),
@@ -114,6 +156,8 @@ def test_results_keep_their_text_and_their_value(tmp_path: Path) -> None:
         ["", "  "],
         ['{"level": "info"}', "[1]", "null"],
         ["caf\xe9 \xff"],
+        ["{", '{"jsonrpc": "2.0"', "x" * 5_000],
+        ["\x1b[32mready\x1b[0m", "{}", '"text"', "\x00"],
         ["Traceback (most recent call last):", "  File", "ValueError"] * 50,
     ],
 )

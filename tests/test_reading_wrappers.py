@@ -243,6 +243,54 @@ WRAPPERS = [
         OSLO,
         "",
     ),
+    *(
+        (
+            f"invoke, its quotes missing: {opener}",
+            f"{opener}\n{key}Oslo</parameter>\n</invoke>",
+            OSLO,
+            "",
+        )
+        for opener in (
+            '<invoke name="get_weather>',
+            '<invoke name=get_weather">',
+            "<invoke name=get_weather>",
+            "<invoke name='get_weather'>",
+            '<invoke name = "get_weather" >',
+            '<invoke  name="get_weather>',
+        )
+        for key in ('<parameter name="city">', '<parameter name="city>', "<parameter name=city>")
+    ),
+    (
+        "invoke, its quotes missing, in tags",
+        '<function_calls>\n<invoke name="get_weather>\n<parameter name="city">Oslo</parameter>\n'
+        "</invoke>\n</function_calls>",
+        OSLO,
+        "",
+    ),
+    (
+        "DSML, its quote missing",
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather>\n'
+        '<｜DSML｜parameter name="city string="true">Oslo</｜DSML｜parameter>\n'
+        "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        OSLO,
+        "",
+    ),
+    ("invoke of nothing", '<invoke name="x>', [["x", "error:unknown_tool"]], ""),
+    ("Seed's older end", "Es sind 4.<[end▁of▁sentence]>", "none", "Es sind 4."),
+    (
+        "Seed's older marks",
+        "<[begin▁of▁sentence]>Es sind 4.<[end_of_sentence]>",
+        "none",
+        "Es sind 4.",
+    ),
+    ("Seed's older end, other brackets", "Es sind 4.‹[end▁of▁sentence]>", "none", "Es sind 4."),
+    (
+        "Seed's older end after a call",
+        f'{{"tools": [{{"tool": "get_weather", "tool_input": {INPUT}}}]}}<[end▁of▁sentence]>',
+        OSLO,
+        "",
+    ),
+    ("EXAONE's end", "Es sind 4.[|endofturn|]\n", "none", "Es sind 4."),
     (
         "MiniMax's stray marks",
         f"{M3}Es sind 4.{M3}</tool_call>]~b]user\nMehr",

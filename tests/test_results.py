@@ -337,6 +337,13 @@ def failed_command(stderr: str | bytes | None) -> subprocess.CalledProcessError:
     return subprocess.CalledProcessError(2, ["make"], "out", stderr)
 
 
+def odd_notes(notes: Any) -> ValueError:
+    """An exception whose notes somebody set to what they should not be."""
+    error = ValueError("x")
+    error.__notes__ = notes
+    return error
+
+
 def group_in_groups(depth: int) -> BaseExceptionGroup[BaseException]:
     group = BaseExceptionGroup[BaseException]("deep", [KeyError("x")])
     for _ in range(depth):
@@ -358,6 +365,17 @@ REFUSED = ConnectionError("db1 refused")
         (ExceptionGroup("long", [ValueError("x" * 9_000)]), ["omitted"], ["x" * 1_000]),
         (group_in_groups(90), ["deep", "and 1 more"], ["KeyError"]),
         (noted(ValueError("x"), "while reading a.csv", "row 3"), ["a.csv", "row 3"], []),
+        (noted(ValueError("x"), *(f"n{i}" for i in range(50))), ["n4", "45 more notes"], ["n5"]),
+        (noted(ValueError("x"), "", "  ", "row 3"), ["x\nrow 3"], []),
+        (odd_notes("not a list"), ["x\nnot a list"], []),
+        (odd_notes([5, b"y"]), ["x\n5\nb'y'"], []),
+        (
+            ExceptionGroup("g", [failed_command("no rule")]),
+            ["g", "status 2", "stderr: no rule"],
+            [],
+        ),
+        (noted(failed_command("z" * 9_000), "row 3"), ["status 2", "row 3"], ["z" * 1_000]),
+        (failed_command("  \n"), ["output: out"], ["stderr"]),
         (noted(ValueError("v"), "y" * 9_000), ["ValueError: v", "omitted"], ["y" * 1_000]),
         (ExceptionGroup("g", [noted(ValueError("v"), "row 3")]), ["v", "row 3"], []),
         (failed_command("no rule to make target"), ["status 2", "no rule to make target"], []),

@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 import azent
 from azent.messages import Call, Problem
 from azent.schema.faults import has_format
+from azent.schema.references import inlined
 from azent.schema.validate import checked
 from azent.tools.tool import spec_of
 
@@ -45,6 +46,27 @@ TAGGED = {"anyOf": [CAT, DOG]}
 NAMED = {"oneOf": [CAT, DOG], "discriminator": {"propertyName": "kind"}}
 WHOLES = {"oneOf": [{"allOf": [of(kind={"const": "cat"}), of(lives=INTEGER)]}, DOG]}
 UNTAGGED = {"anyOf": [of(name=STRING, age=INTEGER), of(name=STRING, size=INTEGER)]}
+PLACES = {
+    "anyOf": [of(city=STRING, country_=STRING), of(latitude=INTEGER, longitude=INTEGER)],
+}
+SPOT = ("latitude", "longitude")
+MAPPED = {
+    "oneOf": [
+        {**of(kind=STRING, lives=INTEGER), "title": "Cat"},
+        {**of(kind=STRING, barks_={"type": "boolean"}), "title": "Dog"},
+    ],
+    "discriminator": {
+        "propertyName": "kind",
+        "mapping": {"cat": "#/$defs/Cat", "tom": "Cat", "dog": "#/components/schemas/Dog"},
+    },
+}
+
+
+def no(name: str, *known: str) -> str:
+    """What a misspelt name is told, at a path that is yet to be filled in."""
+    return f"there is no argument {name!r} (it takes {', '.join(map(repr, known))}) at {{}}"
+
+
 VERSIONS = {
     "anyOf": [of(t={"const": t}, v={"const": v}) for t, v in (("a", 1), ("a", 2), ("b", 3))]
 }
@@ -85,8 +107,37 @@ VERSIONS = {
         (WHOLES, {"kind": "cat"}, "'lives' is missing at {}"),
         (WHOLES, {"kind": "cat", "lives": "9"}, "nothing"),
         (UNTAGGED, {"name": "a", "age": "old"}, "'old' is not an integer at {}.age"),
-        (UNTAGGED, {"name": "a"}, "'age' is missing at {0}, or 'size' is missing at {0}"),
+        (UNTAGGED, {"name": "a"}, "'age' is missing, or 'size' is missing at {}"),
         (UNTAGGED, {"name": 5, "size": "3"}, "nothing"),
+        (
+            UNTAGGED,
+            {},
+            "'name' is missing and 'age' is missing, or 'name' is missing and "
+            "'size' is missing at {}",
+        ),
+        # the branch whose names were meant, misspelt or cut short
+        (UNTAGGED, {"name": "a", "aeg": 3}, f"'age' is missing and {no('aeg', 'name', 'age')}"),
+        (
+            UNTAGGED,
+            {"name": "a", "sizes": 3},
+            f"'size' is missing and {no('sizes', 'name', 'size')}",
+        ),
+        (UNTAGGED, {"nam": "a", "size": 3}, f"'name' is missing and {no('nam', 'name', 'size')}"),
+        (PLACES, {"city": "a", "contry": "b"}, no("contry", "city", "country")),
+        (PLACES, {"lat": 1, "longitude": 2}, f"'latitude' is missing and {no('lat', *SPOT)}"),
+        (
+            PLACES,
+            {"latitude": 1, "longitud": 2},
+            f"'longitude' is missing and {no('longitud', *SPOT)}",
+        ),
+        (PLACES, {"latitude": 1}, "'longitude' is missing at {}"),
+        (PLACES, {"city": "a", "latitude": 1}, f"{no('latitude', 'city', 'country')}"),
+        # a discriminator that has its values in the mapping alone
+        (MAPPED, {"kind": "cow"}, "'cow' is not one of 'cat', 'tom', 'dog' at {}.kind"),
+        (MAPPED, {"kind": "tom"}, "'lives' is missing at {}"),
+        (MAPPED, {"kind": "Cat", "lives": "9"}, "nothing"),
+        (MAPPED, {"kind": "dog", "lives": 9}, no("lives", "kind", "barks")),
+        (MAPPED, {"lives": 9}, "'kind' is missing (it is one of 'cat', 'tom', 'dog') at {}"),
         (VERSIONS, {"t": "a", "v": 4}, "4 is not one of 1, 2 at {}.v"),
         (VERSIONS, {"t": "b", "v": "3"}, "nothing"),
     ],
@@ -96,6 +147,9 @@ def test_a_union_says_what_is_wrong_with_the_branch_that_was_meant(
 ) -> None:
     parameters, given, path = place(union, value)
     assert told(parameters, given) == said.format(path)
+
+
+DATE = {**STRING, "format": "date"}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +166,15 @@ def test_a_union_says_what_is_wrong_with_the_branch_that_was_meant(
         ),
         ({"anyOf": [CAT, STRING]}, 2.5, "nothing"),
         (
+            {"anyOf": [DATE, {**STRING, "format": "email"}, INTEGER]},
+            "tomorrow",
+            "'tomorrow' is not a date as YYYY-MM-DD or an email address at $.x",
+        ),
+        ({"oneOf": [DATE, DATE]}, "now", "'now' is not a date as YYYY-MM-DD at $.x"),
+        (False, 5, "5 is not allowed at $.x"),
+        ({"anyOf": [False, {"const": 3}]}, 5, "5 is not allowed, or 5 is not 3 at $.x"),
+        ({"anyOf": [False, STRING]}, "a", "nothing"),
+        (
             {"anyOf": [CAT, {"type": "array", "items": CAT}]},
             [{"kind": "cat"}],
             "'lives' is missing at $.x[0]",
@@ -127,12 +190,67 @@ def test_a_union_of_values(union: Any, value: Any, said: str) -> None:
     assert told(of(x=union), {"x": value}) == said
 
 
+REFERRED = [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]
+PETS = {
+    "Cat": of(kind=STRING, lives=INTEGER),
+    "Dog": {"allOf": [of(kind=STRING), of(barks=INTEGER)]},
+    "Pet": {
+        "oneOf": REFERRED,
+        "discriminator": {
+            "propertyName": "kind",
+            "mapping": {"cat": "#/$defs/Cat", "dog": "Dog"},
+        },
+    },
+}
+CHOICES = "'cat', 'dog'"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "pet", "path"),
+    [
+        (of(x={"$ref": "#/$defs/Pet"}), lambda pet: {"x": pet}, "$.x"),
+        (of(x={**PETS["Pet"]}), lambda pet: {"x": pet}, "$.x"),
+        (of(x={"type": "array", "items": PETS["Pet"]}), lambda pet: {"x": [pet]}, "$.x[0]"),
+        (of(x={"anyOf": [PETS["Pet"], NULL]}), lambda pet: {"x": pet}, "$.x"),
+        ({"$ref": "#/$defs/Pet"}, lambda pet: pet, "$"),
+        ({"type": "object", **PETS["Pet"]}, lambda pet: pet, "$"),
+    ],
+)
+def test_a_mapping_names_the_kinds_of_what_it_refers_to(
+    parameters: Any, pet: Any, path: str
+) -> None:
+    whole = {**parameters, "$defs": PETS}
+    assert told(whole, pet({"kind": "cow"})) == f"'cow' is not one of {CHOICES} at {path}.kind"
+    assert told(whole, pet({"kind": "cat"})) == f"'lives' is missing at {path}"
+    assert told(whole, pet({"kind": "dog"})) == f"'barks' is missing at {path}"
+    assert told(whole, pet({"kind": "dog", "barks": 1})) == "nothing"
+    shown = str(inlined(spec_of({"name": "f", "parameters": whole})["parameters"]))
+    assert "'enum': ['cat']" in shown
+
+
+@pytest.mark.parametrize(
+    "discriminator",
+    [
+        {"propertyName": "kind"},
+        {"propertyName": "kind", "mapping": {"a": "#/$defs/Nothing"}},
+        {"propertyName": "kind", "mapping": {"a": 5}},
+        {"propertyName": 5, "mapping": {"a": "#/$defs/Cat"}},
+        {"mapping": ["a"]},
+        "kind",
+    ],
+)
+def test_a_discriminator_that_names_nothing_changes_nothing(discriminator: Any) -> None:
+    plain = {name: PETS[name] for name in ("Cat", "Dog")}
+    parameters = {**of(x={"oneOf": REFERRED, "discriminator": discriminator}), "$defs": plain}
+    assert told(parameters, {"x": {"kind": "any", "lives": 9}}) == "nothing"
+
+
 def test_either_of_two_arguments() -> None:
     either = {
         **of(id_=STRING, name_=STRING),
         "anyOf": [{"required": ["id"]}, {"required": ["name"]}],
     }
-    assert told(either, {}) == "'id' is missing at $, or 'name' is missing at $"
+    assert told(either, {}) == "'id' is missing, or 'name' is missing at $"
     assert told(either, {"name": "a"}) == "nothing"
     assert told(either, {"id": "1", "nme": "a"}).startswith("there is no argument 'nme'")
 
@@ -190,7 +308,11 @@ def move(
             {"home": {"street": "a", "zpi": 1}},
             "there is no argument 'zpi' (it takes 'street', 'zip') at $.home",
         ),
-        ({"home": {"stret": "a"}}, "'street' is missing at $.home"),
+        (
+            {"home": {"stret": "a"}},
+            "'street' is missing and there is no argument 'stret' (it takes 'street', 'zip') "
+            "at $.home",
+        ),
         (
             {"homes": [{"street": "a"}, {"street": "b", "no": 1}]},
             "no argument 'no' (it takes 'street', 'zip') at $.homes[1]",
@@ -234,6 +356,50 @@ def test_what_may_be_null_by_openapi() -> None:
         p=of(kind={**STRING, "nullable": True}, size={**INTEGER, "enum": [1], "nullable": True})
     )
     given = {"p": {"kind": None, "size": None}}
+    assert judged(parameters, given) == (None, given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"a": {"b": {"cc": "x"}}},
+            "'c' is missing and there is no argument 'cc' (it takes 'c') at $.a.b",
+        ),
+        ({"a": {"b": {"c": 5, "d": 1}}}, "there is no argument 'd' (it takes 'c') at $.a.b"),
+        ({"a": {"b": {"c": [1, 2]}}}, "[1, 2] is not a string at $.a.b.c"),
+        ({"a": {"bb": 1}}, "'b' is missing and there is no argument 'bb' (it takes 'b') at $.a"),
+        (
+            {"a": {"b": {"c": {}}}, "z": 1},
+            "there is no argument 'z' (it takes 'a') at $; {} is not a string at $.a.b.c",
+        ),
+        ({"b": {"c": "x"}}, "'a' is missing and there is no argument 'b' (it takes 'a') at $"),
+    ],
+)
+def test_a_path_is_written_once(given: Any, said: str) -> None:
+    assert told(of(a=of(b=of(c=STRING))), given) == said
+
+
+@pytest.mark.parametrize("yes", [True, "true", "True"])
+@pytest.mark.parametrize("key", ["nullable", "x-nullable"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        STRING,
+        {"type": "array", "items": STRING},
+        of(b=STRING),
+        {"$ref": "#/components/schemas/C"},
+        {"oneOf": [STRING, INTEGER]},
+        {"enum": ["a", "b"]},
+        {"allOf": [of(b=STRING)]},
+    ],
+)
+def test_any_form_of_nullable_takes_null_inside(part: Any, key: str, yes: Any) -> None:
+    parameters = {
+        **of(p=of(x={**part, key: yes}), q=of(y={"$ref": "#/components/schemas/N"})),
+        "components": {"schemas": {"C": of(b=STRING), "N": {**STRING, key: yes}}},
+    }
+    given = {"p": {"x": None}, "q": {"y": None}}
     assert judged(parameters, given) == (None, given)
 
 
@@ -328,6 +494,21 @@ class Keys(TypedDict):
     name: Annotated[str, Field(validation_alias=AliasChoices("name", "alpha"))]
 
 
+class Upper(BaseModel):
+    model_config = ConfigDict(alias_generator=str.upper, validate_by_name=True)
+    name: str = Field(validation_alias=AliasChoices("NAME", "alias-name", "n"))
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    zip_code: str = Field(alias="zipCode")
+
+
+class Outer(BaseModel):
+    homes: list[Inner] = Field(validation_alias=AliasChoices("homes", "houses"))
+    first: Inner | None = Field(None, validation_alias=AliasChoices("first", AliasPath("all", 0)))
+
+
 class Dog(BaseModel):
     kind: Literal["dog"]
     name: str = Field(alias="dogName")
@@ -352,6 +533,20 @@ class Dog(BaseModel):
             {"value": "a", "nodes": [{"value": "b"}]},
             [{"val": "a", "children": [{"val": "b"}]}],
         ),
+        (Upper, {"NAME": "a"}, [{"alias-name": "a"}, {"alias_name": "a"}, {"n": "a"}]),
+        (Inner, {"zipCode": "1"}, [{"zip_code": "1"}, {"zipcode": "1"}, {"zip_code": 1}]),
+        (
+            Outer,
+            {"homes": [{"zipCode": "1"}], "first": None},
+            [{"houses": [{"zip_code": "1"}]}, {"homes": [{"zip_code": 1}], "first": None}],
+        ),
+        (
+            Outer,
+            {"homes": [], "first": {"zipCode": "1"}},
+            [{"houses": [], "all": [{"zip_code": "1"}]}],
+        ),
+        (dict[str, Choices], {"k": {"name": "a"}}, [{"k": {"login": "a"}}]),
+        (Choices | list[Choices], [{"name": "a"}], [[{"userName": "a"}]]),
         (Data, {"name": "a"}, [{"alpha": "a"}]),
         (Keys, {"name": "a"}, [{"alpha": "a"}]),
         (Dog | Choices, {"kind": "dog", "dogName": "a"}, [{"kind": "dog", "name": "a"}]),

@@ -263,9 +263,9 @@ class _Session:
 
 def _text_of(result: types.CallToolResult) -> str:
     """The text of a result, and its value where the text does not say it; other parts are named."""
-    parts = [_part(block) for block in result.content]
+    parts = [part for part in map(_part, result.content) if part]
     value = result.structured_content
-    if value is not None and not _says(parts, value):
+    if (value or not parts) and value is not None and not _says(parts, value):
         parts.append(json.dumps(value, ensure_ascii=False))
     return "\n".join(parts)
 

@@ -130,11 +130,14 @@ _CONTENT: dict[str, dict[str, type]] = {
 }
 
 
+_OF_CALLS = {"content", "structuredContent", "isError", "toolResult"}  # the last is of 2024
+
+
 def mended(result: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
     """A server's answer to a request; `report` is told which tools cannot be offered."""
     if "tools" in result:
         return _listing(result, report)
-    return _call_result(result) if {"content", "structuredContent"} & result.keys() else result
+    return _call_result(result) if _OF_CALLS & result.keys() else result
 
 
 # ---- lists of tools ------------------------------------------------------------------------------
@@ -173,13 +176,15 @@ def _tool(listed: Any, report: Report) -> dict[str, Any] | None:
 
 
 def _call_result(result: Mapping[str, Any]) -> dict[str, Any]:
-    made = {**result, "content": [_block(each) for each in _blocks(result.get("content"))]}
+    made = {key: value for key, value in result.items() if key not in ("_meta", "toolResult")}
+    content = result.get("content", result.get("toolResult"))
+    made["content"] = [_block(each) for each in _blocks(content)]
     structured = made.pop("structuredContent", None)
     if structured is not None:
         is_object = isinstance(structured, dict)
         made["structuredContent"] = structured if is_object else {"result": structured}
     if "isError" in made:
-        made["isError"] = bool(made["isError"])
+        made["isError"] = made["isError"] not in (None, 0, "", "false", "False")
     return made
 
 
@@ -196,6 +201,9 @@ def _block(content: Any) -> dict[str, Any]:
         return {"type": "text", "text": content if _is_text(content) else _written(content)}
     needed = _CONTENT.get(str(content.get("type")), {})
     given = {**content, "mimeType": content.get("mimeType") or "application/octet-stream"}
+    inner = content.get("resource")
+    if isinstance(inner, dict) and not _is_text(inner.get("uri")) and _is_text(inner.get("text")):
+        return {"type": "text", "text": inner["text"]}
     if needed and all(isinstance(given.get(key), kind) for key, kind in needed.items()):
         return {"type": content["type"], **{key: given[key] for key in needed}}
     text = content.get("text")

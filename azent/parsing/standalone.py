@@ -69,7 +69,8 @@ _REFUSAL = re.compile(  # words of other languages that may refuse a call
 _REST = re.compile(GAP + r"(?:[}\])`\"';,]+[ \t]*)?")
 _FENCE_LINE = re.compile(r"`+\Z|(?:^|\n)[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*\Z")
 _NEXT = re.compile(
-    r"\n|\r|\Z|[{\[｛]|<[|｜/]?\w|<[|｜]|\[/?[A-Z_]{3,}|```|>>>|<<<|(?:and|or)[ \t]{0,8}[{\[]"
+    r"\n|\r|\Z|[{\[｛]|<[|｜/\[]?\w|<[|｜]|‹\[\w|\[/?[A-Z_]{3,}|```|>>>|<<<"
+    r"|(?:and|or)[ \t]{0,8}[{\[]"
 )
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»"}
 _SENTENCE_END = re.compile(r"(?:^|[\n.!?:;)\]}>…。！？：*])[ \t]*\Z")
@@ -177,7 +178,7 @@ HELD_OPENER = r"\{\s{0,8}[\"'“„]?[A-Za-z]{0,11}[\"'”“]?\s{0,8}"  # a par
 HELD_MARKS = rf"(?:[*_(\[]{{1,6}}|<[A-Za-z]{{1,20}}>|print\()[ \t]?(?:{HELD_OPENER})?\Z"
 _CLOSERS = re.compile(r"[ \t]*+(?:[*_)}\];,]++[ \t]*+)?(?:</[A-Za-z]{1,20}>)?\s*+(?:```\s*+)?")
 _ENOUGH = 40  # so many characters tell whether the reply goes on behind a call
-_END = re.compile(r"\Z|<[|｜]|</s>|<end_of_turn>|\{")
+_END = re.compile(r"\Z|<[|｜\[]|</s>|<end_of_turn>|\{")
 _OPENING_QUOTES = "`\"'“‘«„「『"
 _BESIDE = (
     "The call stands on a line with other words, so it was not run. "

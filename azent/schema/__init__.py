@@ -10,6 +10,7 @@
     lint            what in schemas a small model will stumble over
     references      any JSON Schema without references, as far as that can be
     drafts          schemas from elsewhere, as JSON Schema 2020-12
+    discriminators  OpenAPI's discriminators, written into the alternatives that they name
     validate        is a call legal: its name resolved, its input coerced, or its problem
     coerce, unions  values bent to what a schema asks for; which alternative is meant
     judge, faults   what jsonschema says, and that as sentences

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from azent.errors import SchemaError
+from azent.schema.discriminators import discriminated
 from azent.schema.references import (
     DEFINITIONS,
     LIST,
@@ -25,7 +27,8 @@ def object_schema(given: Any) -> Any:
 
     A schema that needs no change is the same object; one that cannot be fixed is unchanged.
     """
-    schema = modern({} if given is None or given == [] else given)
+    schema = modern({} if given is None or given == [] or given is True else given)
+    schema = discriminated(schema) if isinstance(schema, Mapping) else schema
     if not isinstance(schema, Mapping) or schema.get("type") == "object":
         return schema
     kinds = schema.get("type", [])
@@ -41,7 +44,7 @@ def foreign_parameters(name: str, given: Any) -> dict[str, Any]:
     Raises SchemaError if it is invalid, not of an object, or has an external reference. Patterns
     are not checked: those of third parties are never evaluated.
     """
-    check_foreign(name, given or {})
+    check_foreign(name, {} if given is True else given or {})
     try:
         schema = _without_reference(_mapping(object_schema(given)))
         return _checked({"type": "object", "properties": {}, **schema})
@@ -104,12 +107,18 @@ _APPLIED = frozenset({"anyOf", "oneOf", "allOf", "$ref", "const"})
 _NAMES_OF_SCHEMAS = ("$id", "$anchor", "$dynamicAnchor")
 _OWN = "azent:"
 _BOOLEANS = {"true": True, "false": False}
+_FLAGS = frozenset({"uniqueItems", "nullable", "x-nullable", "required"})
+# Formats that some write where a type belongs.
+_FORMATS = {"date": "date", "datetime": "date-time", "date-time": "date-time", "time": "time"}
+_FORMATS |= {"email": "email", "uuid": "uuid", "uri": "uri", "url": "uri"}
 _NUMERIC = (
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+    *("minContains", "maxContains"),
 )
+_DECIMAL = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?", re.ASCII)
 _KINDS_OF_NOTES: dict[str, type] = {
-    **dict.fromkeys(("title", "description", "$comment", "format", "$schema"), str),
+    **dict.fromkeys(("title", "description", "$comment", "format", "pattern", "$schema"), str),
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), bool),
     "examples": list,
 }
@@ -150,6 +159,10 @@ def _is_simple(node: Mapping[str, Any]) -> bool:
 
 def _value(key: str, value: Any) -> Any:
     """Return the value of a keyword with its subschemas rewritten."""
+    if key in _FLAGS and isinstance(value, str):
+        return _BOOLEANS.get(value.casefold(), value)
+    if key == "components" and isinstance(value, Mapping):  # OpenAPI's definitions
+        return {**value, "schemas": _value("$defs", value.get("schemas", {}))}
     if key in _SCHEMAS_BY_NAME:
         value = {} if value == [] else value
         known = isinstance(value, Mapping)
@@ -175,15 +188,18 @@ def _with_lifted_required(node: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_required(part: Node) -> bool:
-    return part.get("required") is True
+    return _BOOLEANS.get(str(part.get("required")).casefold(), False)
 
 
 def _required(node: Node) -> Node:
     """Return the schema with `required` as a list of names, each with a property."""
     given, known = node.get("required"), node.get("properties", {})
-    if isinstance(given, bool) or given == {}:
-        return _without(node, "required")
+    if isinstance(given, Mapping) and all(isinstance(each, bool) for each in given.values()):
+        given = [name for name, is_needed in given.items() if is_needed]
     names = _listed(given)
+    is_nothing = isinstance(given, list) and not names and node["required"] != []
+    if isinstance(given, bool) or is_nothing:
+        return _without(node, "required")
     if not names or not isinstance(known, dict) or not all(isinstance(n, str) for n in names):
         return node
     if isinstance(given, str) and given not in known:
@@ -195,17 +211,21 @@ def _required(node: Node) -> Node:
 
 
 def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    if isinstance(value, list):
+        return [each for each in value if each is not None]
+    return [value] if isinstance(value, str) else []
 
 
 def _types(node: Node) -> Node:
-    """Return the schema with standard type names; "any" is removed."""
+    """Return the schema with standard type names; "any" is removed, a format becomes one."""
     if not isinstance(node.get("type"), str | list):
         return node
     given = node["type"].split("|") if isinstance(node["type"], str) else node["type"]
     names = [_type(each) for each in given]
     if not names or "any" in names:
         return _without(node, "type")
+    if len(names) == 1 and names[0] in _FORMATS:
+        return {"format": _FORMATS[names[0]], **node, "type": "string"}
     unique = [name for at, name in enumerate(names) if name not in names[:at]]
     return {**node, "type": unique if isinstance(node["type"], list) else _one_or_more(unique)}
 
@@ -215,7 +235,9 @@ def _type(name: Any) -> Any:
     if not isinstance(name, str):
         return "null" if name is None else name
     folded = name.strip().casefold()
-    return "any" if folded == "any" else _TYPE_NAMES.get(folded, name)
+    if folded in ("any", ""):
+        return "any"
+    return folded if folded in _FORMATS else _TYPE_NAMES.get(folded, name)
 
 
 def _one_or_more(names: list[Any]) -> Any:
@@ -238,10 +260,9 @@ def _number(value: Any) -> Any:
     """Return a bound written as text ("0", "true") as its value."""
     if not isinstance(value, str):
         return value
-    try:
-        return int(value)
-    except ValueError:
-        return _BOOLEANS.get(value.casefold(), value)
+    if _DECIMAL.fullmatch(value.strip()):
+        return float(value) if "." in value else int(value)
+    return _BOOLEANS.get(value.casefold(), value)
 
 
 def _tuples(node: Node) -> Node:
@@ -265,8 +286,10 @@ def _dependencies(node: Node) -> Node:
 
 
 def _choices(node: Node) -> Node:
-    """Return the schema with the `enum` of an array moved to its items; an empty one is removed."""
+    """Return the schema with the `enum` of an array moved to its items; without an empty one."""
     choices, items = node.get("enum"), node.get("items", {})
+    if isinstance(choices, str):
+        return {**node, "enum": [choices]}
     if choices == []:
         return _without(node, "enum")
     if node.get("type") != "array" or not isinstance(choices, list) or not isinstance(items, dict):
@@ -278,9 +301,9 @@ def _choices(node: Node) -> Node:
 
 def _nullable(node: Node) -> Node:
     """Return the schema with OpenAPI's `nullable` rewritten as type null."""
-    if node.get("nullable") is not True:
+    if True not in (node.get("nullable"), node.get("x-nullable")):
         return node
-    rest = _without(node, "nullable")
+    rest = _without(node, "nullable", "x-nullable")
     if rest.keys() & _APPLIED:
         notes: Node = {key: rest.pop(key) for key in ("description", "default") if key in rest}
         return {"anyOf": [rest, {"type": "null"}], **notes}

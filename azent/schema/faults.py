@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from azent.messages import Problem, ProblemKind
 from azent.schema.unions import NO_TAG
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 
-Fault = tuple[ProblemKind, str]
+class Fault(NamedTuple):
+    """An error in words; `path` is empty where the sentence names its paths itself."""
+
+    kind: ProblemKind
+    sentence: str
+    path: str
+
 
 _KINDS: dict[str, ProblemKind] = {
     "required": "missing_argument",
@@ -26,12 +32,13 @@ _KINDS: dict[str, ProblemKind] = {
 }
 _ORDER = ("missing_argument", "unexpected_argument", "invalid_argument")
 _MOST_FAULTS = 8
+_MOST_ALTERNATIVES = 4
 
 
 def problem_of(tool: str, errors: Sequence[ValidationError]) -> Problem:
     """Return the problem for validation errors: the most serious kind, and a sentence for each."""
-    faults = sorted(map(_fault, errors[:_MOST_FAULTS]), key=lambda fault: _ORDER.index(fault[0]))
-    return Problem(faults[0][0], f"{tool}: " + "; ".join(sentence for _, sentence in faults))
+    faults = sorted(map(_fault, errors[:_MOST_FAULTS]), key=lambda fault: _ORDER.index(fault.kind))
+    return Problem(faults[0].kind, f"{tool}: {_joined(faults, '; ')}")
 
 
 def _fault(error: ValidationError) -> Fault:
@@ -39,8 +46,22 @@ def _fault(error: ValidationError) -> Fault:
         return _of_alternatives(error)
     kind = _KINDS.get(str(error.validator), "invalid_argument")
     say = _SENTENCES.get(str(error.validator))
-    said = say(error) if say else _short(error.message)
-    return kind, f"{said} at {error.json_path}"
+    return Fault(kind, say(error) if say else _short(error.message), error.json_path)
+
+
+def _joined(faults: Sequence[Fault], separator: str) -> str:
+    """Return the sentences of faults, those at the same path together, each path written once."""
+    by_path: dict[str, list[str]] = {}
+    for fault in faults:
+        by_path.setdefault(fault.path, []).append(fault.sentence)
+    return separator.join(
+        _at(path, (" and " if path else separator).join(dict.fromkeys(sentences)))
+        for path, sentences in by_path.items()
+    )
+
+
+def _at(path: str, sentence: str) -> str:
+    return f"{sentence} at {path}" if path else sentence
 
 
 # ---- several alternatives that are as near as each other -----------------------------------------
@@ -49,18 +70,36 @@ def _fault(error: ValidationError) -> Fault:
 def _of_alternatives(error: ValidationError) -> Fault:
     """Return the fault of a union: how to satisfy each of the closest alternatives."""
     groups = _by_alternative(error)
-    firsts = [group[0] for group in groups]
-    if all(len(group) == 1 for group in groups) and len({_path(each) for each in firsts}) == 1:
-        if all(each.validator == "type" for each in firsts):
-            kinds = [_article(each.validator_value) for each in firsts]
-            return _invalid(firsts[0], " or ".join(dict.fromkeys(kinds)))
-        if all(each.validator in ("enum", "const") for each in firsts):
-            choices = [choice for each in firsts for choice in _choices(each)]
-            return _invalid(firsts[0], f"one of {_quoted_list(choices)}")
+    if wanted := _wanted(groups):
+        first = groups[0][0]
+        return Fault(
+            "invalid_argument", f"{_quoted(first.instance)} is not {wanted}", first.json_path
+        )
     faults = [[_fault(each) for each in group] for group in groups]
-    sentences = [" and ".join(sentence for _, sentence in group) for group in faults]
-    kind = min((kind for group in faults for kind, _ in group), key=_ORDER.index)
-    return kind, ", or ".join(list(dict.fromkeys(sentences))[:4])
+    kind = min((fault.kind for group in faults for fault in group), key=_ORDER.index)
+    paths = {fault.path for group in faults for fault in group}
+    path = paths.pop() if len(paths) == 1 else ""
+    shown = [[fault._replace(path="") for fault in group] if path else group for group in faults]
+    ways = dict.fromkeys(_joined(group, " and ") for group in shown)
+    return Fault(kind, ", or ".join(list(ways)[:_MOST_ALTERNATIVES]), path)
+
+
+def _wanted(groups: Sequence[Sequence[ValidationError]]) -> str:
+    """Return what the alternatives ask of the same value, if each asks for one thing; else ""."""
+    firsts = [group[0] for group in groups]
+    if any(len(group) > 1 for group in groups) or len(set(map(_path, firsts))) > 1:
+        return ""
+    if all(each.validator in ("enum", "const") for each in firsts):
+        return f"one of {_quoted_list([choice for each in firsts for choice in _choices(each)])}"
+    if all(each.validator in ("type", "format") for each in firsts):
+        return " or ".join(dict.fromkeys(map(_form, firsts)))
+    return ""
+
+
+def _form(error: ValidationError) -> str:
+    """Return the type or the format that an error asks for, with its article."""
+    wanted: Any = error.validator_value
+    return _article(wanted) if error.validator == "type" else ASKED_FOR.get(wanted, wanted)
 
 
 def _by_alternative(error: ValidationError) -> list[list[ValidationError]]:
@@ -85,10 +124,6 @@ def _choices(error: ValidationError) -> list[Any]:
     return [value] if error.validator == "const" else list(value)
 
 
-def _invalid(error: ValidationError, wanted: str) -> Fault:
-    return "invalid_argument", f"{_quoted(error.instance)} is not {wanted} at {error.json_path}"
-
-
 # ---- a sentence for each keyword -----------------------------------------------------------------
 
 
@@ -107,11 +142,6 @@ def _unexpected(error: ValidationError) -> str:
     names = ", ".join(repr(name) for name in extra[:5])
     takes = f"it takes {', '.join(map(repr, known[:20]))}" if known else "it takes none"
     return f"there is no argument {names} ({takes})"
-
-
-def _formatted(error: ValidationError) -> str:
-    wanted: Any = error.validator_value
-    return f"{_quoted(error.instance)} is not {ASKED_FOR.get(wanted, wanted)}"
 
 
 def _article(kind: Any) -> str:
@@ -139,8 +169,9 @@ _SENTENCES: dict[str, Callable[[ValidationError], str]] = {
     "enum": lambda error: (
         f"{_quoted(error.instance)} is not one of " + _quoted_list(error.validator_value)
     ),
+    "not": lambda error: f"{_quoted(error.instance)} is not allowed",
     "const": lambda error: f"{_quoted(error.instance)} is not {_quoted(error.validator_value)}",
-    "format": _formatted,
+    "format": lambda error: f"{_quoted(error.instance)} is not {_form(error)}",
     "required": _missing,
     "additionalProperties": _unexpected,
     "minimum": lambda error: f"{_quoted(error.instance)} is less than {error.validator_value}",

@@ -141,7 +141,9 @@ def prepared(schema: Schema, trusted: bool) -> dict[str, Any]:
     check_ends(schema)
     closed = _closed_root(schema)
     target = following(closed)
-    return dict(_prepared(closed, _is_compiled if trusted else _is_never, target))
+    is_kept = _is_compiled if trusted else _is_never
+    lenient = _Lenient(is_kept, target)
+    return dict(_prepared(lenient.relaxed(closed), is_kept, target))
 
 
 def following(whole: Schema) -> Target:
@@ -239,7 +241,7 @@ def _schemas(key: str, value: Any) -> list[Any]:
 def _prepared(node: Any, is_kept: Callable[[str], bool], target: Target) -> Any:
     """Return the schema without rejected patterns, its unions described."""
     if isinstance(node, list):
-        return [_prepared(each, is_kept, target) for each in node]
+        return [_prepared(_as_object(each), is_kept, target) for each in node]
     if not isinstance(node, Mapping):
         return node
     made = {
@@ -257,10 +259,92 @@ def _prepared_value(key: str, value: Any, is_kept: Callable[[str], bool], target
     if key not in _NAMED or not isinstance(value, Mapping):
         return _prepared(value, is_kept, target)
     return {
-        name: _prepared(each, is_kept, target)
+        name: _prepared(_as_object(each), is_kept, target)
         for name, each in value.items()
         if key != "patternProperties" or is_kept(name)
     }
+
+
+def _as_object(schema: Any) -> Any:
+    """Return `false` as an object: jsonschema tells no path for the errors of the boolean."""
+    return {"not": {}} if schema is False else schema
+
+
+class _Lenient:
+    """Relaxes keywords that would reject legal values once a pattern below them is removed.
+
+    `{"not": {"pattern": "^a"}}` without its pattern allows nothing, and the alternatives of a
+    `oneOf` that differ in their patterns all fit.
+    """
+
+    def __init__(self, is_kept: Callable[[str], bool], target: Target) -> None:
+        self._is_kept = is_kept
+        self._target = target
+        self._found: dict[str, bool] = {}
+
+    def relaxed(self, node: Any) -> Any:
+        """Return a schema whose keywords allow what they allowed with the removed patterns."""
+        return self._relaxed(node) if self._loses(node, set()) else node
+
+    def _relaxed(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [self._relaxed(each) for each in node]
+        if not isinstance(node, Mapping):
+            return node
+        made = {key: self._value(key, value) for key, value in node.items()}
+        for key, dropped in _RELAXED.items():
+            part = {key: node[key]} if key == "patternProperties" and key in node else node.get(key)
+            if self._loses(part, set()):
+                made = {name: value for name, value in made.items() if name not in dropped}
+        if self._loses(node.get("oneOf"), set()):
+            made["allOf"] = [*made.get("allOf", ()), {"anyOf": made.pop("oneOf")}]
+        return made
+
+    def _value(self, key: str, value: Any) -> Any:
+        if key in _NAMED and isinstance(value, Mapping):
+            return {name: self._relaxed(each) for name, each in value.items()}
+        return value if key in _DATA else self._relaxed(value)
+
+    def _loses(self, node: Any, seen: set[str]) -> bool:
+        """Return whether a pattern in a schema is removed, its references followed."""
+        if isinstance(node, list):
+            return any(self._loses(each, seen) for each in node)
+        if not isinstance(node, Mapping):
+            return False
+        ref = str(node.get("$ref", ""))
+        if ref and ref not in seen:
+            seen.add(ref)
+            return self._loses_at(ref, self._target(node), seen)
+        return any(self._loses_by(key, value, seen) for key, value in node.items())
+
+    def _loses_at(self, ref: str, target: Schema, seen: set[str]) -> bool:
+        """Return what `_loses` does for the target of a reference, each searched once."""
+        if ref not in self._found:
+            is_first = len(seen) == 1  # nothing was left out that was seen before
+            is_lost = any(self._loses_by(key, value, seen) for key, value in target.items())
+            if not (is_lost or is_first):
+                return False
+            self._found[ref] = is_lost
+        return self._found[ref]
+
+    def _loses_by(self, key: str, value: Any, seen: set[str]) -> bool:
+        if key == "pattern" and isinstance(value, str):
+            return not self._is_kept(value)
+        if key in _DATA:
+            return False
+        if key not in _NAMED or not isinstance(value, Mapping):
+            return self._loses(value, seen)
+        is_lost = key == "patternProperties" and not all(map(self._is_kept, value))
+        return is_lost or self._loses(list(value.values()), seen)
+
+
+# The keywords to leave out where a keyword loses a pattern.
+_RELAXED = {
+    "not": ("not",),
+    "if": ("if", "then", "else"),
+    "contains": ("maxContains",),
+    "patternProperties": ("additionalProperties", "unevaluatedProperties"),
+}
 
 
 def _is_never(pattern: str) -> bool:

@@ -1,8 +1,8 @@
 """Find the alternative of a union that a value is meant for, to report errors against that one.
 
 Alternatives of another type, or with another value of a distinguishing property (`kind`, `type`),
-are excluded; of the others the one with the fewest errors is meant. Checking the property first
-also keeps validation linear in the depth.
+are excluded. Of the others, the one that knows most of the value's names is meant, then the one
+with the fewest errors. Checking the property first also keeps validation linear in the depth.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from azent.schema.names import IS, Schema, choices_of, kinds_of, same
+from azent.schema.names import IS, Schema, choices_of, kinds_of, nearest, same
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 UNIONS = ("anyOf", "oneOf")
 BRANCHES = "azent:branches"  # the keyword with the description of the alternatives
 NO_TAG = "azent:no tag"  # the error that the distinguishing property is missing
+_MOST_COMPARED = 20  # unknown names, each with as many known ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Branch:
         default_factory=dict
     )  # values of distinguishing properties
     required: frozenset[str] = frozenset()  # its required properties
+    names: tuple[str, ...] = ()  # its properties
 
     def misses(self, value: Any) -> list[str]:
         """Return the tags for which the value has another value than this alternative."""
@@ -50,6 +52,21 @@ class Branch:
         fits = not self.kinds or any(IS[kind](value) for kind in self.kinds if kind in IS)
         return not fits, len(self.misses(value))
 
+    def strangers(self, value: Any) -> tuple[int, int]:
+        """Return how many names in a value this alternative lacks: even misspelt, and exactly."""
+        if not isinstance(value, dict) or not self.names:
+            return 0, 0
+        unknown = [str(name) for name in value if name not in self.names]
+        missing = [name for name in self.names if name not in value]
+        unlike = [name for name in unknown[:_MOST_COMPARED] if not _is_near(name, missing)]
+        return len(unlike), len(unknown)
+
+
+def _is_near(name: str, others: Sequence[str]) -> bool:
+    """Return whether a name is a misspelling or an abbreviation of one of the others."""
+    begins = any(len(name) > 1 and other.startswith(name) for other in others)
+    return begins or nearest(name, others[:_MOST_COMPARED]) is not None
+
 
 # ---- what is known of the alternatives of a schema -----------------------------------------------
 
@@ -62,7 +79,12 @@ def branches_of(
     choices = [_choices(said, target) for said in schemas]
     tags = _tags(choices, beside)
     return tuple(
-        Branch(kinds_of(said[0]), {tag: own[tag] for tag in tags if tag in own}, _required(said))
+        Branch(
+            kinds_of(said[0]),
+            {tag: own[tag] for tag in tags if tag in own},
+            _required(said),
+            tuple(dict.fromkeys(name for part in said for name in _properties(part))),
+        )
         for said, own in zip(schemas, choices, strict=True)
     )
 
@@ -78,11 +100,15 @@ def _choices(said: Sequence[Schema], target: Callable[[Any], Schema]) -> dict[st
     """Return the values that schemas list for their properties, by name."""
     found: dict[str, list[Any]] = {}
     for part in said:
-        properties = part.get("properties")
-        for name, each in properties.items() if isinstance(properties, Mapping) else ():
+        for name, each in _properties(part).items():
             if choices := choices_of(target(each)):
                 found[name] = choices
     return found
+
+
+def _properties(schema: Schema) -> Mapping[str, Any]:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def _tags(choices: Sequence[Mapping[str, list[Any]]], beside: Schema) -> list[str]:
@@ -152,9 +178,10 @@ def _judged(
         counts = {at: _count(validator, parts[at], value) for at in places}
         fitting = list(counts.values()).count(0)
         if not fitting:
-            least = min(counts.values())
-            nearest = [at for at in places if counts[at] == least]
-            yield from _of_nearest(validator, parts, value, nearest)
+            costs = {at: (branches[at].strangers(value), counts[at]) for at in places}
+            least = min(costs.values())
+            closest = [at for at in places if costs[at] == least]
+            yield from _of_closest(validator, parts, value, closest)
         elif fitting > 1 and keyword == "oneOf":
             yield _fault("it fits more than one of the alternatives")
 
@@ -173,15 +200,15 @@ def _place(fault: ValidationError) -> tuple[Any, ...]:
     return (*fault.relative_path, missing)
 
 
-def _of_nearest(
-    validator: Any, parts: Sequence[Any], value: Any, nearest: Sequence[int]
+def _of_closest(
+    validator: Any, parts: Sequence[Any], value: Any, closest: Sequence[int]
 ) -> Iterator[ValidationError]:
     """Yield the errors against the closest alternative, or one combined error for several.
 
     If the errors lie deep, the first alternative is taken: checking all at each level would be
     exponential.
     """
-    first, *others = nearest
+    first, *others = closest
     faults = list(validator.descend(value, parts[first], schema_path=first))
     if not others or any(_depth(fault) > 1 for fault in faults):
         yield from faults

@@ -278,9 +278,17 @@ def _causes(error: BaseException, depth: int) -> Iterator[str]:
     if isinstance(error, BaseExceptionGroup):
         yield from _held(error.exceptions, depth)
     yield from _written_by_command(error)
-    notes = getattr(error, "__notes__", None) or ()
-    for note in list(notes)[:_MOST_CAUSES]:
-        yield _cut(str(note), _LONGEST_CAUSE)
+    yield from _notes(getattr(error, "__notes__", None) or ())
+
+
+def _notes(given: Any) -> Iterator[str]:
+    """Yield the notes of an exception, of which only a list or a tuple of texts is usual."""
+    listed = given if isinstance(given, list | tuple) else [given]
+    notes = [text for text in map(str, listed) if text.strip()]
+    for note in notes[:_MOST_CAUSES]:
+        yield _cut(note, _LONGEST_CAUSE)
+    if len(notes) > _MOST_CAUSES:
+        yield f"and {len(notes) - _MOST_CAUSES} more notes"
 
 
 def _held(errors: Sequence[BaseException], depth: int) -> Iterator[str]:
@@ -340,8 +348,9 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "GLM": ("[gMASK]", "[sMASK]", "<sop>", "<eop>"),
     "MiniMax": (
         *("]~b]", "]~!b[", "[e~[", "]<]", "<minimax:", "</minimax:", "<response>", "</response>"),
+        *("<beginning_of_", "<begin_of_", "<end_of_sentence>", "<end_of_document>"),
     ),
-    "Seed": ("<seed:", "</seed:"),
+    "Seed": ("<seed:", "</seed:", "<[begin▁of▁", "<[end▁of▁"),
     "Nemotron": (
         *("<SPECIAL_", "<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>", "<TOOLCALL>", "</TOOLCALL>"),
         *("<TOOL_RESPONSE>", "</TOOL_RESPONSE>", "<extra_id_"),
@@ -349,7 +358,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "Qwen-Agent": ("✿",),
     "Kimi, thinking aloud": ("◁",),
     "Apriel": ("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<thinking>", "</thinking>"),
-    "EXAONE": ("[|", "|]"),
+    "EXAONE": ("[|", "|]", "<tool_result>", "</tool_result>"),
     "Cohere": ("<BOS_TOKEN>", "<EOS_TOKEN>", "<EOP_TOKEN>"),
     "InternLM, Baichuan, StarCoder": ("[UNUSED_TOKEN_", "<reserved_", "<fim_"),
 }

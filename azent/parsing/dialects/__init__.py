@@ -124,7 +124,8 @@ _ENDS = (
     rf"|tool{_GAP}(?:call|output){_GAP}end|tool{_GAP}outputs{_GAP}end|tool_calls_section_end"
     rf"|begin_of_text|(?:begin|end)_of_box){_BAR}>"
     rf"|</?{_BAR}DSML{_BAR} ?(?:function_calls|tool_calls|calls)>"
-    r"|<end_of_turn>|<turn\|>|<eos>|<bos>|<seed:[be]os>|<sop>|</s>(?=\s*\Z|\n)|\[/INST\]|\[gMASK\]"
+    rf"|<\[(?:begin|end){_GAP}of{_GAP}sentence\]>|‹\[(?:begin|end){_GAP}of{_GAP}sentence\][>›]"
+    r"|\[\|endofturn\|\]|<end_of_turn>|<turn\|>|<eos>|<bos>|<seed:[be]os>|<sop>|</s>(?=\s*\Z|\n)|\[/INST\]|\[gMASK\]"
     r"|<\|(?:open|close)\|>(?:response|tools|message|think)(?:<\|sep\|>|\Z)"
     r"|<end_function_call>|\[e~\[|\]~!b\[|\]<\]minimax\[>\[(?:</?tool_call>)?|✿RETURN✿[:：]?"
     r"|<co(?:: ?[\d:,\[\] ]{1,40})?>|</co(?:: ?[\d:,\[\] ]{1,40})?>"
@@ -175,7 +176,11 @@ DIALECTS = (
     Dialect("the end of reasoning", _CLOSED_THOUGHT, _late_end_of_thought),
     Dialect("Hermes and other tags", tags.OPENER, tags.tagged),
     Dialect("Qwen3-Coder", r"<function(?:[ \t]{0,8}=| name=)", tags.bare_markup),
-    Dialect("DSML and invoke", rf"<(?:{_BAR}DSML{_BAR} ?|antml:)?invoke name=", tags.bare_markup),
+    Dialect(
+        "DSML and invoke",
+        rf"<(?:{_BAR}DSML{_BAR} ?|antml:)?invoke {{1,4}}name {{0,4}}=",
+        tags.bare_markup,
+    ),
     Dialect("MiniMax M3", r"\]<\]minimax\[>\[<invoke name=", tags.bare_markup),
     Dialect("Mistral", r"\[TOOL_CALLS\]", special_tokens.mistral),
     Dialect("DeepSeek V3", rf"<{_BAR}tool{_GAP}call{_GAP}begin{_BAR}>", special_tokens.deepseek),

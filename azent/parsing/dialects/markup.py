@@ -52,9 +52,14 @@ QWEN = _patterns(
     r"</function>|(?=</tool_call>)",
     True,
 )
+# A name whose quotes are missing, or missing on one side, still ends at the end of its tag.
+_QUOTE = r"[\"']?"
+_NAME = rf"{_QUOTE}(?P<name>[^\"'<>\n]{{1,100}}?){_QUOTE}[ \t]{{0,8}}"
+_KEY = rf"{_QUOTE}(?P<key>[^\"<>\n]{{1,200}}?){_QUOTE}"
 INVOKE = _patterns(
-    rf"<{_DSML}invoke name=\"(?P<name>[^\"<>\n]{{1,100}})\"[ \t]{{0,8}}(?P<empty>/)?>",
-    rf"<{_DSML}parameter name=\"(?P<key>[^\"<>]+)\"(?: string=\"(?P<type>true|false)\")?\s*>",
+    rf"<{_DSML}invoke {{1,4}}name {{0,4}}= {{0,4}}{_NAME}(?P<empty>/)?>",
+    rf"<{_DSML}parameter {{1,4}}name {{0,4}}= {{0,4}}{_KEY}"
+    r"(?: string=\"(?P<type>true|false)\")?\s{0,8}>",
     rf"</{_DSML}parameter>",
     rf"</{_DSML}invoke>",
     False,
@@ -75,7 +80,7 @@ KIMI = _patterns(
 )
 _M3 = r"\]<\]minimax\[>\["  # a token that stands before each of its tags
 MINIMAX_M3 = _patterns(
-    rf"{_M3}<invoke name=\"(?P<name>[^\"<>\n]{{1,100}})\"[ \t]{{0,8}}>",
+    rf"{_M3}<invoke name={_NAME}>",
     rf"{_M3}<(?P<key>[A-Za-z_][\w.-]{{0,100}})>",
     rf"{_M3}</(?!invoke>)[\w.-]+>",
     rf"{_M3}</invoke>",

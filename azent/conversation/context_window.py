@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import chain
 from math import inf
 
-from azent.conversation.requests import Terms, messages_for, summary_messages
+from azent.conversation.position import Terms
+from azent.conversation.requests import messages_for, summary_messages
 from azent.errors import ContextTooSmall
 from azent.messages import ChatMessage, Log, Message, Move, Note, Question, Reply, Result, Usage
 from azent.messages.log import replies_of, results_cut, summary_of, turn_of, turns, turns_left_out

@@ -8,21 +8,17 @@ from typing import Any, TypeAlias
 
 from azent.conversation.answers import read_value
 from azent.conversation.context_window import Fit, fit, shrink
-from azent.conversation.requests import Terms, choice_now, messages_for
+from azent.conversation.position import Position, Terms
+from azent.conversation.requests import request_at
 from azent.errors import BadReply
 from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
 from azent.messages.log import (
     failures,
-    folded,
-    note_in,
-    pending,
-    question_of,
     repeats,
     replies_of,
     rounds,
     said_in,
     signature,
-    turn_of,
     withheld_calls,
     without_last_calls,
 )
@@ -36,15 +32,12 @@ from azent.selection import (
     decides_by_meaning,
     description_of,
     invented,
-    is_first,
     is_mostly_numbers,
     may_ask_for_several,
     narrowing_due,
     narrows,
     nothing_more_is_due,
     queries_of,
-    ranking_of,
-    scope_of,
     uncovered,
 )
 
@@ -109,133 +102,125 @@ def next_step(log: Log, terms: Terms) -> Step:
     Raises BadReply, carrying the log, if more corrections in a row than `terms.repairs` were
     needed, and ContextTooSmall if the tools leave no room for a question.
     """
-    turn = turn_of(log)
-    if waiting := pending(turn):
-        return _before_running(log, terms, waiting)
-    if failures(turn) > terms.repairs:
-        raise _gave_up(log, turn)
-    if _ranking_is_due(turn, terms):
-        return _rank(log, terms)
-    move = _next_move(log, terms)
+    at = Position(log, terms)
+    if at.pending:
+        return _before_running(at)
+    if failures(at.turn) > terms.repairs:
+        raise _gave_up(at)
+    if _ranking_is_due(at):
+        return _rank(at)
+    move = _next_move(at)
     if move is None:
-        return Done(answer_of(log, terms))
+        return Done(_answer_at(at))
     if note := shrink(log, terms, move):
         return Shrink(note)
-    return _ask(log, terms, move)
+    return _ask(at, move)
 
 
-def _before_running(log: Log, terms: Terms, waiting: tuple[Call, ...]) -> Ask | Run:
+def _before_running(at: Position) -> Ask | Run:
     """Return the request that comes before calls are run, if one is due, else their run."""
-    if is_doubtful(log, waiting, terms):
-        names = ", ".join(unnamed_inputs(log, waiting, terms))
-        return replace(_ask(log, terms, "gate"), why=f"nobody named a value for {names}")
-    return _ask(log, terms, "more") if more_is_due(turn_of(log), terms) else Run(waiting)
+    if is_doubtful(at, at.pending):
+        names = ", ".join(unnamed_inputs(at, at.pending))
+        return replace(_ask(at, "gate"), why=f"nobody named a value for {names}")
+    return _ask(at, "more") if more_is_due(at) else Run(at.pending)
 
 
-def is_doubtful(log: Log, calls: Sequence[Call], terms: Terms) -> bool:
+def is_doubtful(at: Position, calls: Sequence[Call]) -> bool:
     """Return whether the gate is asked once more, as the first calls have inputs that nobody named.
 
     Only where meaning alone decided that a function is called; the gate then decides.
     """
-    turn = turn_of(log)
-    replies = replies_of(turn)
-    if "gate" not in terms.prompts.decide or any(reply.move == "gate" for reply in replies):
+    terms = at.terms
+    if "gate" not in terms.prompts.decide or any(reply.move == "gate" for reply in at.replies):
         return False
-    first_calls = sum(bool(reply.calls) for reply in replies) <= 1
-    if not first_calls or terms.choice != "auto" or ranking_of(turn) is None:
+    first_calls = sum(bool(reply.calls) for reply in at.replies) <= 1
+    if not first_calls or terms.choice != "auto" or at.ranking is None:
         return False
-    return bool(unnamed_inputs(log, calls, terms))
+    return bool(unnamed_inputs(at, calls))
 
 
-def unnamed_inputs(log: Log, calls: Sequence[Call], terms: Terms) -> tuple[str, ...]:
+def unnamed_inputs(at: Position, calls: Sequence[Call]) -> tuple[str, ...]:
     """Return the required inputs of calls with numbers that are not in the conversation."""
-    return invented(calls, f"{terms.system}\n{said_in(log)}", terms.specs)
+    return invented(calls, f"{at.terms.system}\n{said_in(at.log)}", at.terms.specs)
 
 
-def _ask(log: Log, terms: Terms, move: Move) -> Ask:
-    messages = messages_for(log, terms, move)
-    fitted = fit(log, messages, terms.num_ctx) if terms.num_ctx else None
-    undecided = all(map(narrows, replies_of(turn_of(log))))
+def _ask(at: Position, move: Move) -> Ask:
+    terms = at.terms
+    messages = request_at(at, move)
+    fitted = fit(at.log, messages, terms.num_ctx) if terms.num_ctx else None
     # The answer after calls is no decision, so nothing narrows it down.
-    scope = _scope(log, terms) if undecided or move != "answer" else Scope(terms.specs)
+    scope = at.scope if at.is_undecided or move != "answer" else Scope(terms.specs)
     declined = move == "answer" and not scope.specs
-    why = scope.why if undecided and (declined or move != "answer") else ""
-    held = _format(log, terms, move, scope)
+    why = scope.why if at.is_undecided and (declined or move != "answer") else ""
+    held = _format(at, move, scope)
     warning = f"no function was offered: {why}" if declined and why else ""
-    if move == "answer" and (withheld := withheld_calls(turn_of(log))):
+    if move == "answer" and (withheld := withheld_calls(at.turn)):
         names = ", ".join(call.tool for call in withheld)
         warning = f"{names} was not called: the call had values that nobody named, and {DECLINED}"
     return Ask(messages, held, move, fitted, terms.typed is None, why, warning)
 
 
-def _ranking_is_due(turn: Log, terms: Terms) -> bool:
+def _ranking_is_due(at: Position) -> bool:
     """Return whether to rank the functions before anything else in the turn."""
+    terms = at.terms
     able = terms.encoded and bool(terms.prompts.bank)
     wanted = able and decides_by_meaning(terms.specs, terms.prompts.selection)
-    fresh = not replies_of(turn) and ranking_of(turn) is None and note_in(turn, "stopped") is None
-    return wanted and fresh and _may_call(turn, terms)
+    fresh = not at.replies and at.ranking is None and at.stopped is None
+    return wanted and fresh and at.may_call
 
 
-def _rank(log: Log, terms: Terms) -> Rank:
-    functions = {name: description_of(spec) for name, spec in terms.specs.items()}
-    return Rank(queries_of(log), functions, terms.prompts.bank)
+def _rank(at: Position) -> Rank:
+    functions = {name: description_of(spec) for name, spec in at.terms.specs.items()}
+    return Rank(queries_of(at.log), functions, at.terms.prompts.bank)
 
 
-def more_is_due(turn: Log, terms: Terms) -> bool:
+def more_is_due(at: Position) -> bool:
     """Return whether to ask for further calls, because values of the question are unused.
 
     This is only done after the first decision of a turn, if its calls are valid and have not run
     yet.
     """
+    terms = at.terms
     wanted = terms.prompts.selection.more and terms.prompts.held
     if not wanted or not terms.parallel or terms.choice != "auto":
         return False
-    made = [reply for reply in replies_of(turn) if reply.calls]
-    since = [m for m in turn if not (isinstance(m, Reply) and narrows(m))]
+    made = [reply for reply in at.replies if reply.calls]
+    since = [m for m in at.turn if not (isinstance(m, Reply) and narrows(m))]
     if len(made) != 1 or since[-1] is not made[0] or made[0].move != "decide":
         return False
     calls = made[0].calls
     legal = not any(call.problem for call in calls) and len(calls) < MOST_CALLS
-    question = question_of(turn)
-    if not legal or is_mostly_numbers(question):  # each step needs the result before
+    if not legal or is_mostly_numbers(at.question):  # each step needs the result before
         return False
-    return bool(uncovered(question, calls, terms.specs))
+    return bool(uncovered(at.question, calls, terms.specs))
 
 
-def _next_move(log: Log, terms: Terms) -> Move | None:
+def _next_move(at: Position) -> Move | None:
     """Return the kind of the next request, or None if the turn is over."""
-    turn = turn_of(log)
+    terms = at.terms
     first: Move = "decide" if terms.prompts.turn == "decide-answer" else "single"
-    if (note := note_in(turn, "stopped")) and note.text in AT_ONCE:
+    if at.stopped and at.stopped.text in AT_ONCE:
         return None
-    replies = replies_of(folded(turn))
-    if all(map(narrows, replies)):
-        return _first_move(log, terms, first)
-    last = replies[-1]
+    if at.is_undecided:
+        return _first_move(at, first)
+    last = at.merged_replies[-1]
     if _is_answer(last, terms):
         return None
     if last.move == "answer" or not (last.calls or last.problem):
         return "answer"
-    if not _may_call(turn, terms):
+    if not at.may_call:
         return "answer"
-    if _is_forced(turn, terms):
+    if at.choice != "auto":
         return first
-    is_over = nothing_more_is_due(turn, terms.specs, terms.prompts.selection)
-    return "answer" if is_over or stop_reason(turn, terms) else first
+    is_over = nothing_more_is_due(at.turn, terms.specs, terms.prompts.selection)
+    return "answer" if is_over or stop_reason(at) else first
 
 
-def _first_move(log: Log, terms: Terms, first: Move) -> Move:
+def _first_move(at: Position, first: Move) -> Move:
     """Return the kind of the next request while nothing is decided, "answer" without functions."""
-    turn = turn_of(log)
-    scope = _scope(log, terms)
-    if not _may_call(turn, terms) or not scope.specs:
+    if not at.may_call or not at.scope.specs:
         return "answer"
-    return narrowing_due(turn, scope, terms.prompts, choice_now(turn, terms)) or first
-
-
-def _scope(log: Log, terms: Terms) -> Scope:
-    choice = choice_now(turn_of(log), terms)
-    return scope_of(log, terms.specs, terms.prompts, choice, terms.system)
+    return narrowing_due(at.turn, at.scope, at.terms.prompts, at.choice) or first
 
 
 def _is_answer(reply: Reply, terms: Terms) -> bool:
@@ -245,15 +230,8 @@ def _is_answer(reply: Reply, terms: Terms) -> bool:
     return not reply.problem and not reply.calls and bool(reply.text.strip())
 
 
-def _may_call(turn: Log, terms: Terms) -> bool:
-    return bool(terms.specs) and choice_now(turn, terms) != "none"
-
-
-def _is_forced(turn: Log, terms: Terms) -> bool:
-    return choice_now(turn, terms) not in ("auto", "none")
-
-
-def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] | None:
+def _format(at: Position, move: Move, scope: Scope) -> dict[str, Any] | None:
+    terms = at.terms
     if move == "answer":
         return terms.typed.held if terms.typed else terms.output
     if move == "single" or not terms.prompts.held:
@@ -262,67 +240,71 @@ def _format(log: Log, terms: Terms, move: Move, scope: Scope) -> dict[str, Any] 
         return narrowing_schema(move, scope.specs)
     least, most = scope.least, scope.most
     if move == "more":
-        scope, least, most = _scope(without_last_calls(log), terms), MOST_CALLS, MOST_CALLS
-    elif terms.prompts.selection.more and not may_ask_for_several(question_of(turn_of(log))):
+        scope = Position(without_last_calls(at.log), terms).scope
+        least, most = MOST_CALLS, MOST_CALLS
+    elif terms.prompts.selection.more and not may_ask_for_several(at.question):
         most = most or 1  # else small models add calls that nothing in the question asks for
     return reply_schema(
         scope.specs,
-        choice_now(turn_of(log), terms),
+        at.choice,
         thought=terms.prompts.thought,
         least=least if terms.parallel else min(least, 1),
         most=most if terms.parallel else 1,
-        answers=not least and may_answer(turn_of(log), terms),
+        answers=not least and may_answer(at),
     )
 
 
-def may_answer(turn: Log, terms: Terms) -> bool:
+def may_answer(at: Position) -> bool:
     """Return whether the next decision may give the answer in place of calls.
 
     An answer that must obey a schema, or has decoding options of the caller, needs a request of its
     own.
     """
+    terms = at.terms
     rule = terms.prompts.answers
     free = terms.typed is None and terms.output is None and not terms.options
-    due = rule == "always" or (rule == "after results" and not is_first(turn))
-    return free and due and choice_now(turn, terms) == "auto"
+    due = rule == "always" or (rule == "after results" and not at.is_first)
+    return free and due and at.choice == "auto"
 
 
-def stop_reason(turn: Log, terms: Terms) -> str | None:
+def stop_reason(at: Position) -> str | None:
     """Return why the turn makes no more calls (a "stopped" note, "rounds", "repeats"), or None."""
-    if note := note_in(turn, "stopped"):
-        return note.text
-    made = [signature(reply) for reply in replies_of(folded(turn)) if reply.calls]
-    if repeats(made):
+    if at.stopped:
+        return at.stopped.text
+    if repeats([signature(reply) for reply in at.merged_replies if reply.calls]):
         return "repeats"
-    return "rounds" if rounds(turn) >= terms.rounds else None
+    return "rounds" if rounds(at.merged_replies) >= at.terms.rounds else None
 
 
-def _gave_up(log: Log, turn: Log) -> BadReply:
-    last = replies_of(turn)[-1]
+def _gave_up(at: Position) -> BadReply:
+    last = at.replies[-1]
     problem = last.problem or next(call.problem for call in last.calls if call.problem)
     return BadReply(
-        f"the model gave no usable reply in {failures(turn)} tries ({problem.kind}): "
+        f"the model gave no usable reply in {failures(at.turn)} tries ({problem.kind}): "
         f"{problem.message}",
-        log=log,
+        log=at.log,
     )
 
 
 def answer_of(log: Log, terms: Terms) -> Answer:
     """Return the Answer of a turn that is over, with its calls, results and usage."""
-    turn = turn_of(log)
-    replies = replies_of(turn)
-    calls = tuple(call for reply in replies for call in reply.calls)
-    results = {m.id: m for m in turn if isinstance(m, Result)}
-    stopped = stop_reason(turn, terms)
-    final = bool(replies) and (_is_answer(replies[-1], terms) or stopped == "terminated")
-    text = replies[-1].text.strip() if final else ""
+    return _answer_at(Position(log, terms))
+
+
+def _answer_at(at: Position) -> Answer:
+    terms = at.terms
+    calls = tuple(call for reply in at.replies for call in reply.calls)
+    results = {m.id: m for m in at.turn if isinstance(m, Result)}
+    stopped = stop_reason(at)
+    final = bool(at.replies) and (_is_answer(at.replies[-1], terms) or stopped == "terminated")
+    text = at.replies[-1].text.strip() if final else ""
     return Answer(
         text=text,
         value=read_value(text, terms.typed)[0] if text and terms.typed else None,
-        log=log,
+        log=at.log,
         calls=tuple(call for call in calls if not call.problem),
         results=tuple(results[call.id] for call in calls if call.id in results),
-        usage=sum((m.usage for m in turn if isinstance(m, Reply | Note) and m.usage), Usage()),
+        usage=sum((m.usage for m in at.turn if isinstance(m, Reply | Note) and m.usage), Usage()),
         stopped=stopped,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from azent.conversation.answers import read_value
 from azent.conversation.next_step import Ask, Done, Rank, is_doubtful, next_step, reader_for
-from azent.conversation.requests import Terms, choice_now
+from azent.conversation.position import Position, Terms
 from azent.errors import AzentError
 from azent.messages import (
     Call,
@@ -25,7 +25,6 @@ from azent.messages import (
 from azent.messages.log import (
     WITHHELD,
     call_count,
-    folded,
     key_of,
     pending,
     question_of,
@@ -51,11 +50,11 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     An unusable reply is followed by a correction. A reply that satisfies `terms.until` ends the
     turn.
     """
-    turn = turn_of(log)
-    reply = _with_further_calls(reply, turn, terms) if reply.move == "more" else reply
-    reply = _checked(reply, turn, terms)
-    if reply.move == "gate" and reply.picked == () and (waiting := pending(turn)):
-        withheld = [Result(call.tool, WITHHELD, ok=False, id=call.id) for call in waiting]
+    at = Position(log, terms)
+    reply = _with_further_calls(reply, at) if reply.move == "more" else reply
+    reply = _checked(reply, at)
+    if reply.move == "gate" and reply.picked == () and at.pending:
+        withheld = [Result(call.tool, WITHHELD, ok=False, id=call.id) for call in at.pending]
         return (*log, reply, *withheld)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _ends_turn(reply, terms.until):
@@ -64,11 +63,11 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
             for c in reply.calls
         ]
         return (*log, reply, *skipped, Note("stopped", "terminated"))
-    made = [other for other in replies_of(folded(turn)) if other.calls]
+    made = [other for other in at.merged_replies if other.calls]
     before = {key_of(call): call for call in reversed(made[-1].calls)} if made else {}
     again = repeats([*map(signature, made), signature(reply)])
     answered = [
-        _result_at_once(call, before.get(key_of(call)) if before else None, again, turn, terms)
+        _result_at_once(call, before.get(key_of(call)) if before else None, again, at)
         for call in reply.calls
     ]
     extended = (*log, reply, *(result for result in answered if result is not None))
@@ -108,22 +107,22 @@ def further_calls(calls: Iterable[Call], turn: Log, terms: Terms) -> tuple[tuple
     return tuple(kept[len(made) :]), not uncovered(question_of(turn), kept, terms.specs)
 
 
-def _with_further_calls(reply: Reply, turn: Log, terms: Terms) -> Reply:
+def _with_further_calls(reply: Reply, at: Position) -> Reply:
     """Return the reply to a "more" request, reduced to the calls that are kept."""
-    kept, _ = further_calls(reply.calls, turn, terms)
-    before = [reply for reply in replies_of(turn) if reply.calls][-1].usage
+    kept, _ = further_calls(reply.calls, at.turn, at.terms)
+    before = [reply for reply in at.replies if reply.calls][-1].usage
     usage = reply.usage
     if usage and before and not usage.prompt_tokens:  # it was stopped before the server counted
         usage = replace(usage, prompt_tokens=before.prompt_tokens)
     return replace(reply, calls=kept, text="", problem=None, repairs=(), usage=usage)
 
 
-def _checked(reply: Reply, turn: Log, terms: Terms) -> Reply:
+def _checked(reply: Reply, at: Position) -> Reply:
     """Return the reply, with a problem set if it does not fit the request."""
     if reply.move == "answer":
-        return _with_value_checked(reply, terms)
+        return _with_value_checked(reply, at.terms)
     is_checked_elsewhere = narrows(reply) or reply.move == "more"
-    return reply if is_checked_elsewhere else _with_choice_checked(reply, choice_now(turn, terms))
+    return reply if is_checked_elsewhere else _with_choice_checked(reply, at.choice)
 
 
 def _ends_turn(reply: Reply, until: str | Callable[[Reply], bool] | None) -> bool:
@@ -141,17 +140,16 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
     reply did not make the same call.
     """
     may_begin = terms.readonly - terms.confirm
-    if not may_begin or is_doubtful(log, certain, terms):
+    at = Position(log, terms)
+    if not may_begin or is_doubtful(at, certain):
         return ()
-    turn = turn_of(log)
-    choice = choice_now(turn, terms)
-    made = next((reply.calls for reply in reversed(replies_of(turn)) if reply.calls), ())
+    made = next((reply.calls for reply in reversed(at.replies) if reply.calls), ())
     before = {key_of(call) for call in made}
     return tuple(
         call
         for call in to_run(_numbered(certain, call_count(log)), terms)
         if call.tool in may_begin
-        and choice in ("auto", "required", call.tool)
+        and at.choice in ("auto", "required", call.tool)
         and key_of(call) not in before
     )
 
@@ -218,9 +216,7 @@ def _numbered(calls: Iterable[Call], before: int) -> tuple[Call, ...]:
     return tuple(replace(call, id=str(n)) for n, call in enumerate(calls, start=before + 1))
 
 
-def _result_at_once(
-    call: Call, before: Call | None, again: bool, turn: Log, terms: Terms
-) -> Result | None:
+def _result_at_once(call: Call, before: Call | None, again: bool, at: Position) -> Result | None:
     """Return the result of a call that must not run, or None if it must.
 
     - `before`: the same call in the last reply with calls, if there is one
@@ -228,11 +224,11 @@ def _result_at_once(
     """
     if call.problem:
         return Result(call.tool, call.problem.message, False, call.problem, id=call.id)
-    if before is None or call.tool in terms.repeatable:
+    if before is None or call.tool in at.terms.repeatable:
         return None
-    if call.tool in terms.readonly and not again:
+    if call.tool in at.terms.readonly and not again:
         return None
-    first = next((m for m in turn if isinstance(m, Result) and m.id == before.id), None)
+    first = next((m for m in at.turn if isinstance(m, Result) and m.id == before.id), None)
     return replace(first, text=_marked_as_repeated(first.text), id=call.id) if first else None
 
 

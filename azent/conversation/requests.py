@@ -10,10 +10,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
-from azent.conversation.answers import Typed
+from azent.conversation.position import Position
+from azent.conversation.position import Terms as Terms
 from azent.messages import (
     Call,
     ChatMessage,
@@ -35,49 +36,15 @@ from azent.messages.log import (
     results_cut,
     shortened,
     summary_of,
-    turn_of,
     turns,
     turns_left_out,
     without_last_calls,
 )
-from azent.prompt import PromptSet, Text, blanks_of, examples, fill
+from azent.prompt import Text, blanks_of, examples, fill
 from azent.schema.render import render
-from azent.selection import gate_messages, is_first, listed, retrieved, scope_of
+from azent.selection import gate_messages, is_first, listed, retrieved
 from azent.values.arguments import sendable, text
 from azent.values.results import escape_markers
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The settings that stay fixed during a conversation."""
-
-    specs: Specs
-    prompts: PromptSet  # the prompt set
-    system: str = ""  # the system text
-    choice: str = "auto"  # tool choice for the first decision of a question
-    rounds: int = 8  # most replies of a turn whose calls run
-    repairs: int = 2  # most corrections in a row
-    readonly: frozenset[str] = frozenset()  # names of tools without effects
-    repeatable: frozenset[str] = frozenset()  # tools that may run again with the same input
-    confirm: frozenset[str] = frozenset()  # tools that need a person's approval
-    again: frozenset[str] = frozenset()  # tools that may run again after a crash
-    until: str | Callable[[Reply], bool] | None = None  # a text or test that ends a turn
-    past: int = 0  # replies of the turn made before `choice` was set
-    parallel: bool = True  # whether one reply may make several calls
-    trusted: bool = True  # whether patterns in the specs are evaluated
-    output: dict[str, Any] | None = None  # JSON Schema for decoding answers
-    options: Mapping[str, Any] = field(default_factory=dict)  # the server's, for answers only
-    typed: Typed | None = None  # the type of answers
-    num_ctx: int | None = None  # context window to fit requests into, in tokens
-    summarise: bool = False  # whether the model sums up the turns left out
-    encoded: bool = False  # whether there is an encoder to rank functions
-
-
-def choice_now(turn: Log, terms: Terms) -> str:
-    """Return the tool choice that applies now: "auto" after a call, before it the caller's."""
-    since = replies_of(turn)[terms.past :]
-    made = any(reply.calls and not reply.problem for reply in since)
-    return "auto" if made else terms.choice
 
 
 def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
@@ -86,36 +53,41 @@ def messages_for(log: Log, terms: Terms, move: Move) -> tuple[ChatMessage, ...]:
     The instruction that led to each earlier reply stays before it, so that a request begins with
     the whole previous request and the server only reads what is new.
     """
+    return request_at(Position(log, terms), move)
+
+
+def request_at(at: Position, move: Move) -> tuple[ChatMessage, ...]:
+    """Return the same as `messages_for`, for a position."""
     if move == "gate":
-        return gate_messages(log, terms.specs, terms.prompts)
+        return gate_messages(at.log, at.terms.specs, at.terms.prompts)
     if move == "more":  # the same request again, to the byte: only its schema differs
-        return messages_for(without_last_calls(log), terms, "decide")
-    terms = replace(terms, specs=_shown_specs(log, terms, move))
+        return messages_for(without_last_calls(at.log), at.terms, "decide")
+    terms = replace(at.terms, specs=_shown_specs(at, move))
     chat = [
         _chat("system", _system(terms)),
-        _chat("user", _summary_of_earlier(log, terms)),
+        _chat("user", _summary_of_earlier(at.log, terms)),
     ]
-    *earlier, last = turns(_with_cut_results(log))[turns_left_out(log) :] or [()]
+    *earlier, last = turns(_with_cut_results(at.log))[turns_left_out(at.log) :] or [()]
     for turn in earlier:
         chat += _turn_messages(turn, _with_short_questions(terms))
     chat += _turn_messages(last, _with_short_questions(terms) if move == "answer" else terms)
-    chat.append(_chat("user", _instruction(turn_of(log), terms, move)))
+    chat.append(_chat("user", _instruction(at.turn, terms, move)))
     filled = (message for message in chat if message["content"] or message.get("images"))
     return tuple(_merged(filled))
 
 
-def _shown_specs(log: Log, terms: Terms, move: Move) -> Specs:
+def _shown_specs(at: Position, move: Move) -> Specs:
     """Return the functions that a request lists.
 
     With constrained decoding only the schema narrows the functions of a decision down, so that
     their text in the prompt stays the same from one question to the next.
     """
-    if move == "answer" and _is_plain_chat(log, terms):
+    terms = at.terms
+    if move == "answer" and _is_plain_chat(at.log, terms):
         return {}
-    choice = choice_now(turn_of(log), terms)
     if terms.prompts.held or move == "answer":
-        return retrieved(terms.specs, turn_of(log), terms.prompts.selection, choice)
-    return scope_of(log, terms.specs, terms.prompts, choice, terms.system).specs
+        return retrieved(terms.specs, at.turn, terms.prompts.selection, at.choice)
+    return at.scope.specs
 
 
 def summary_messages(log: Log, terms: Terms, asked: str = "") -> tuple[ChatMessage, ...]:

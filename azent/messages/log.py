@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from azent.messages import Call, Log, Message, Note, Question, Reply, Result
@@ -27,8 +27,10 @@ def turns(log: Log) -> list[Log]:
 
 def turn_of(log: Log) -> Log:
     """Return the last turn of a log."""
-    start = max((at for at, message in enumerate(log) if isinstance(message, Question)), default=0)
-    return log[start:]
+    for start in range(len(log) - 1, 0, -1):
+        if isinstance(log[start], Question):
+            return log[start:]
+    return log
 
 
 def questions_of(log: Log) -> list[str]:
@@ -82,6 +84,8 @@ def call_count(log: Log) -> int:
 
 def folded(turn: Log) -> Log:
     """Return the turn with each "more" reply merged into the reply whose calls it continues."""
+    if not any(reply.move == "more" for reply in replies_of(turn)):
+        return turn
     kept: list[Message] = []
     for message in turn:
         if isinstance(message, Reply) and message.move == "more":
@@ -108,9 +112,8 @@ def said_in(log: Log) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def rounds(turn: Log) -> int:
-    """Return the number of replies in a turn with a valid call; a "more" reply is not counted."""
-    replies = replies_of(folded(turn))
+def rounds(replies: Iterable[Reply]) -> int:
+    """Return how many replies have a valid call; further calls count with those they continue."""
     return sum(any(not call.problem for call in reply.calls) for reply in replies)
 
 

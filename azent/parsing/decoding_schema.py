@@ -6,8 +6,10 @@ on the rest. So what they do not know is left out: the reader validates the repl
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from azent.messages import Call, Reply, Spec, Specs
@@ -68,15 +70,38 @@ def _list(specs: Specs, choice: str, least: int, most: int | None) -> dict[str, 
 
 
 def _call(spec: Spec) -> dict[str, Any]:
-    given = without_references(inlined(spec.get("parameters") or _NOTHING))
+    given = spec.get("parameters") or _NOTHING
     return {
         "type": "object",
         "properties": {
             "tool": {"type": "string", "enum": [spec["name"]]},
-            "tool_input": {"type": "object", **_known(given)},
+            "tool_input": _input(given),
         },
         "required": ["tool", "tool_input"],
     }
+
+
+def _input(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema that the input of a call is held to, worked out once for equal parameters.
+
+    The text of the parameters is the key, so that a schema which its owner changes is read anew,
+    and the result is a copy.
+    """
+    try:
+        written = json.dumps(parameters)
+    except (TypeError, ValueError, RecursionError):  # not JSON: it may be refused with a reason
+        return _held_input(parameters)
+    copied: dict[str, Any] = json.loads(_held_input_as_text(written))
+    return copied
+
+
+@lru_cache(maxsize=1024)
+def _held_input_as_text(written: str) -> str:
+    return json.dumps(_held_input(json.loads(written)))
+
+
+def _held_input(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", **_known(without_references(inlined(parameters)))}
 
 
 def _known(schema: Any) -> dict[str, Any]:

@@ -26,8 +26,13 @@ def read(text: str, specs: Specs, *, done_reason: str = "stop", trusted: bool = 
 
     `done_reason` is the server's: "length" where the reply was cut. Never raises, on any text.
     """
-    scan = Scan(Terms(specs, trusted))
-    blocks = scan.whole(text, cut=done_reason == "length")
+    clean = clean_reply(text, specs, trusted) if done_reason == "stop" else None
+    return clean or scanned(text, specs, done_reason=done_reason, trusted=trusted)
+
+
+def scanned(text: str, specs: Specs, *, done_reason: str = "stop", trusted: bool = True) -> Reply:
+    """Return what `read` returns, by a scan of the whole text for calls in every known shape."""
+    blocks = Scan(Terms(specs, trusted)).whole(text, cut=done_reason == "length")
     return _reply(blocks, text, done_reason)
 
 
@@ -78,6 +83,38 @@ class Reader:
         reply = self._shown.whole(reply, done_reason)
         self._shown.end(reply)
         return _with_native(reply, self._native, self._specs, self._trusted)
+
+
+# ---- replies that need no scan -------------------------------------------------------------------
+
+
+def clean_reply(text: str, specs: Specs, trusted: bool) -> Reply | None:
+    """Return a reply that is strict JSON of the protocol, with valid calls of known tools only.
+
+    Return None for any other text, which a scan has to read.
+    """
+    try:
+        value, end = strict(text) or (None, 0)
+    except TooDeep:
+        return None
+    if type(value) is not dict or value.keys() != {"tools"} or text[end:].strip(" \r\n\t"):
+        return None
+    items = value["tools"]
+    if type(items) is not list or not 0 < len(items) <= REPEATS:
+        return None
+    calls = tuple(_clean_call(item, specs, trusted) for item in items)
+    return None if None in calls else Reply(tuple(filter(None, calls)), raw=text)
+
+
+def _clean_call(item: object, specs: Specs, trusted: bool) -> Call | None:
+    """Return the call that an item of the protocol makes; None unless it is valid as it stands."""
+    if type(item) is not dict or item.keys() != {"tool", "tool_input"}:
+        return None
+    tool, tool_input = item["tool"], item["tool_input"]
+    if type(tool) is not str or tool not in specs or type(tool_input) is not dict:
+        return None
+    call, repairs = checked(Call(tool, tool_input), specs, trusted=trusted)
+    return None if call.problem or repairs else call
 
 
 def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) -> Reply:

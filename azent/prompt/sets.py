@@ -157,7 +157,7 @@ def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
             stated = [(file.name, file.stat()) for file in files]
     except OSError as error:
         raise PromptError(f"{folder} cannot be read: {reason_of(error)}") from error
-    return tuple(sorted((name, state.st_mtime_ns, state.st_size) for name, state in stated))
+    return tuple(sorted([(name, state.st_mtime_ns, state.st_size) for name, state in stated]))
 
 
 @lru_cache(maxsize=64)
@@ -330,9 +330,10 @@ def _log_once(here: Path, words: str) -> None:
 def _is_own(folder: Path) -> bool:
     own = config.own_prompts() / folder.name
     names = _names(folder)
-    return names == _names(own) and all(
-        filecmp.cmp(folder / name, own / name, shallow=False) for name in names
-    )
+    if names != _names(own):
+        return False
+    _, unlike, unread = filecmp.cmpfiles(folder, own, names, shallow=False)
+    return not unlike and not unread
 
 
 def _names(folder: Path) -> set[str]:

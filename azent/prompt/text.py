@@ -15,6 +15,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def read_text(file: Path) -> Text:
     return Text(body.replace("\r\n", "\n"), str(file))
 
 
+@lru_cache(maxsize=1024)
 def blanks_of(text: Text) -> tuple[str, ...]:
     """Return the names of a text's blanks, each once, in their order."""
     names = (name for doubled, name in BLANK.findall(text.body) if not doubled)
@@ -57,9 +59,12 @@ def blanks_of(text: Text) -> tuple[str, ...]:
 
 def fill(text: Text, blanks: Mapping[str, str]) -> str:
     """Return the text with its blanks filled. Raises PromptError for a blank without a value."""
-    lines = enumerate(text.body.split("\n"), start=1)
-    filled = (_filled(line, blanks, f"{text.source}:{number}") for number, line in lines)
-    return "\n".join(line for line in filled if line is not None).strip("\n")
+    lines: list[str] = []
+    for number, line in enumerate(text.body.split("\n"), start=1):
+        filled = _filled(line, blanks, f"{text.source}:{number}") if "$" in line else line
+        if filled is not None:
+            lines.append(filled)
+    return "\n".join(lines).strip("\n")
 
 
 def _filled(line: str, blanks: Mapping[str, str], place: str) -> str | None:

@@ -30,8 +30,8 @@ from azent.messages import (
     Thinking,
 )
 from azent.messages.log import turns_left_out
+from azent.models.encoder import Encoder
 from azent.runtime.effects import Close, Effect, Encode, Moves, Open, Pull, Turn
-from azent.selection import Vector
 
 REPEATS_ITSELF = "the model went in circles, so its reply was stopped"
 MOST_EARLY_CALLS = 64  # more calls started before the end of the reply would only queue
@@ -203,18 +203,30 @@ def _warning(note: Note, fresh: int, num_ctx: int | None) -> str:
     return f"the context of {num_ctx} tokens is nearly full: {', '.join(gone)}{summed}"
 
 
-# ---- how near the functions are to a question ----------------------------------------------------
+# ---- the ranking of the functions by an encoder --------------------------------------------------
 
 
 def rank(turn: Turn, step: Rank) -> Moves:
     """Append the ranking of the tools to the log; if the encoder fails, an empty one."""
-    queries: list[Vector] = []
-    passages: list[Vector] = []
+    log, warning = yield from ranked_by(turn.encoder, turn.log, step)
+    if warning:
+        yield turn.warn(warning)
+    turn.grow(log)
+
+
+def ranked_by(
+    encoder: Encoder | None, log: Log, step: Rank
+) -> Generator[Encode, Any, tuple[Log, str]]:
+    """Return the log with a ranking appended, and a warning, "" unless the encoder failed.
+
+    The ranking is empty if there is no encoder or it failed: then all functions are offered.
+    """
+    if encoder is None:
+        return ranked(log, step, (), ()), ""
     try:
-        if turn.encoder is not None:
-            queries = yield Encode(turn.encoder, step.queries, "query")
-            passages = yield Encode(turn.encoder, step.passages, "passage")
+        queries = yield Encode(encoder, step.queries, "query")
+        passages = yield Encode(encoder, step.passages, "passage")
     except EncoderFailed as error:
-        yield turn.warn(f"{error}: all functions are offered, and the model decides")
-        queries = []
-    turn.grow(ranked(turn.log, step, queries, passages))
+        warning = f"{error}: all functions are offered, and the model decides"
+        return ranked(log, step, (), ()), warning
+    return ranked(log, step, queries, passages), ""

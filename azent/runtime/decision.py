@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from azent.conversation.context_window import to_sum_up
 from azent.conversation.next_step import Ask, Rank, Step, next_step, options_for
-from azent.conversation.replies import Listening, hear, ranked
-from azent.conversation.requests import Terms
+from azent.conversation.position import Terms
+from azent.conversation.replies import Listening, hear
 from azent.errors import BadReply, EncoderFailed, UsageError
 from azent.messages import Answer, Log, Note, Question, Reply, Request, Usage
 from azent.messages.log import folded, replies_of, turn_of, turns, withheld_calls
@@ -20,6 +20,8 @@ from azent.models.encoder import Encoder
 from azent.models.encoders import AUTO, encoder_for
 from azent.prompt import PromptSet
 from azent.prompt.choice import prompts_for
+from azent.runtime.asking import ranked_by
+from azent.runtime.effects import Encode
 from azent.selection import narrows
 from azent.tools.tool import are_trusted, choice_among, specs_of
 from azent.values.arguments import log_in, many, sendable, text, whole
@@ -75,13 +77,25 @@ def select(
 
 def _ranked(log: Log, step: Rank, encoder: Encoder | None) -> Log:
     """Return the log with a ranking appended; an empty one, and a warning, on failure."""
+    flow = ranked_by(encoder, log, step)
     try:
-        queries = encoder.encode(step.queries, "query") if encoder else []
-        passages = encoder.encode(step.passages, "passage") if encoder else []
+        effect = next(flow)
+        while True:
+            effect = _encoded(flow, effect)
+    except StopIteration as end:
+        ranked, warning = end.value
+    if warning:
+        logging.getLogger("azent").warning(warning)
+    return cast("Log", ranked)
+
+
+def _encoded(flow: Generator[Encode, Any, Any], effect: Encode) -> Encode:
+    """Send the vectors of an effect's texts into the flow, and return its next effect."""
+    try:
+        vectors = effect.encoder.encode(effect.texts, effect.kind)
     except EncoderFailed as error:
-        logging.getLogger("azent").warning("%s: the model decides", error)
-        queries, passages = [], []
-    return ranked(log, step, queries, passages)
+        return flow.throw(error)
+    return flow.send(vectors)
 
 
 def _is_decided(step: Step) -> bool:

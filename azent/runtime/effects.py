@@ -21,7 +21,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from azent.conversation.requests import Terms
+from azent.conversation.position import Terms
 from azent.messages import Answer, Call, Event, Log, Request, Warning
 from azent.models.encoder import Encoder, Kind
 from azent.runtime.calls import Execution

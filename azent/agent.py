@@ -1,4 +1,4 @@
-"""Agents: a model, its tools, and the limits of a conversation with them.
+"""Let a model answer questions with the help of tools.
 
 An agent stores no conversation: the log goes in as an argument and comes back in the answer. So one
 agent serves many conversations at once, and can itself be a tool of another agent.
@@ -211,8 +211,8 @@ class Agent:
         loop = asyncio.get_running_loop()
         with self._turn(question, log, session, context, prompts, loop) as turn:
             events = adrive(self.flow(turn), self.model, asker(approve))
-            async with aclosing(atraced(events, self._info(question, session))) as said:
-                async for event in said:
+            async with aclosing(atraced(events, self._info(question, session))) as recorded:
+                async for event in recorded:
                     yield event
 
     def as_tool(
@@ -228,14 +228,13 @@ class Agent:
         `value` of the outer Result. Agents can be nested five levels deep.
         """
 
-        asker(approve)  # what cannot be asked is told now, not at the first call
+        asker(approve)  # raise a UsageError now, not at the first call
 
         async def ask(question: str, context: Context[object]) -> Answer:
             with one_deeper():
                 return await self.aask(question, context=context.value, approve=approve)
 
-        said = description or about(self.toolbox)
-        return as_tool(tool(name=name, description=said)(ask))
+        return as_tool(tool(name=name, description=description or about(self.toolbox))(ask))
 
     def _names(self, which: Callable[[Tool], bool]) -> frozenset[str]:
         return frozenset(tool.name for tool in self.toolbox if which(tool))
@@ -260,13 +259,13 @@ class Agent:
         terms = self.terms(context, prompts)
         with kept(session) as keeper, self._execution(context, keeper, loop) as execution:
             before = log or recovered(keeper.log, keeper.begun, terms)
-            keeper.troubles += told_of(log or keeper.log, before)
+            keeper.warnings += told_of(log or keeper.log, before)
             turn = Turn(
-                _begun(question, before, terms),
+                _with_question(question, before, terms),
                 terms,
                 execution,
                 keep=keeper.keep,
-                troubles=keeper.troubles,
+                troubles=keeper.warnings,
                 deadline=None if self.timeout is None else time.monotonic() + self.timeout,
                 retries=getattr(self.model, "retries", 0),
                 encoder=self.encoder,
@@ -297,7 +296,7 @@ class Agent:
         )
 
 
-def _begun(question: str | None, log: Log, terms: Terms) -> Log:
+def _with_question(question: str | None, log: Log, terms: Terms) -> Log:
     """Return the log that a turn starts with, including the question."""
     if question is not None:
         return asked(log, sendable("the question", text("question", question)), terms)

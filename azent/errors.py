@@ -1,4 +1,4 @@
-"""Everything that azent raises on purpose.
+"""Define every error that azent raises on purpose.
 
     AzentError                 the root: `except azent.AzentError` is enough for a program
     ├── UsageError             two arguments that cannot go together, a value out of range
@@ -224,5 +224,5 @@ def reason_of(error: Exception) -> str:
         return f"{error.msg.lower()} at character {error.pos + 1}"
     if isinstance(error, UnicodeDecodeError):
         return f"it is not UTF-8 (byte {error.start + 1})"
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return said[:1].lower() + said[1:]
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return reason[:1].lower() + reason[1:]

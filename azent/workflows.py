@@ -1,4 +1,4 @@
-"""Workflows: prompts as functions, chains of steps, and agents with states.
+"""Make functions of prompts, chains of steps, and agents with states.
 
     prompt_function("Sum up in $count words: $text", model)
     Chain("Put into French: $text") | model | str.strip
@@ -139,12 +139,12 @@ class Chain:
 
         first = self.steps[0]
         if not first.is_agent:
-            # It brings the types of the parameters, and its names for them to look up.
+            # Annotations of the parameters are resolved in the first function's module.
             functools.update_wrapper(run, first.action, updated=())
         # There is no return annotation, because the last step decides what is returned.
         run.__signature__ = inspect.Signature(parameters(first))  # type: ignore[attr-defined]  # inspect looks for it
-        said = description or f"Runs {', then '.join(step.name for step in self.steps)}."
-        return as_tool(tool(name=name, description=said)(run))
+        default = f"Runs {', then '.join(step.name for step in self.steps)}."
+        return as_tool(tool(name=name, description=description or default)(run))
 
 
 def _steps_of(thing: Any) -> Sequence[Step]:

@@ -9,21 +9,23 @@ from hypothesis import strategies as st
 from azent.errors import RequestRefused
 from azent.messages import Call, Message, Question, Reply, Result
 from azent.messages.log import pending, turn_of
-from azent.serve.translate import NO_RESULT, Said, arguments_of, log_of
+from azent.serve.translate import NO_RESULT, ClientMessage, arguments_of, log_of
 
-ASK = Said("user", "?")
-WORDS = Said("assistant", "Fine.")
-
-
-def calls(*ids: str, tool: str = "f") -> Said:
-    return Said("assistant", calls=tuple(Call(tool, {"n": n}, id=id) for n, id in enumerate(ids)))
+ASK = ClientMessage("user", "?")
+WORDS = ClientMessage("assistant", "Fine.")
 
 
-def result(text: str, answers: str = "", tool: str = "") -> Said:
-    return Said("tool", text, answers=answers, tool=tool)
+def calls(*ids: str, tool: str = "f") -> ClientMessage:
+    return ClientMessage(
+        "assistant", calls=tuple(Call(tool, {"n": n}, id=id) for n, id in enumerate(ids))
+    )
 
 
-def results(said: list[Said]) -> dict[str, str]:
+def result(text: str, answers: str = "", tool: str = "") -> ClientMessage:
+    return ClientMessage("tool", text, answers=answers, tool=tool)
+
+
+def results(said: list[ClientMessage]) -> dict[str, str]:
     """The texts of the results in a log, by azent's number of the call."""
     return {m.id: m.text for m in log_of(said) if isinstance(m, Result)}
 
@@ -43,7 +45,7 @@ def results(said: list[Said]) -> dict[str, str]:
         ([ASK, calls("1", "2"), result("2", "2"), result("1", "1")], {"1": "1", "2": "2"}),
     ],
 )  # fmt: skip
-def test_results_find_their_calls(said: list[Said], expected: dict[str, str]) -> None:
+def test_results_find_their_calls(said: list[ClientMessage], expected: dict[str, str]) -> None:
     assert results(said) == expected
 
 
@@ -57,7 +59,7 @@ def test_results_find_their_calls(said: list[Said], expected: dict[str, str]) ->
         [ASK, calls("a"), ASK, result("1", "a")],
     ],
 )
-def test_a_result_without_a_call_is_refused(said: list[Said]) -> None:
+def test_a_result_without_a_call_is_refused(said: list[ClientMessage]) -> None:
     with pytest.raises(RequestRefused, match="answers no call"):
         log_of(said)
 
@@ -66,15 +68,15 @@ def test_a_result_without_a_call_is_refused(said: list[Said]) -> None:
     ("said", "kinds"),
     [
         ([], [Question]),
-        ([Said("system", "Be kind."), ASK], [Question]),
+        ([ClientMessage("system", "Be kind."), ASK], [Question]),
         ([WORDS, ASK], [Question, Reply, Question]),
         ([ASK, WORDS], [Question, Reply, Question]),
-        ([ASK, Said("assistant", "")], [Question]),
+        ([ASK, ClientMessage("assistant", "")], [Question]),
         ([ASK, ASK], [Question, Question]),
     ],
 )
 def test_a_log_begins_with_a_question_and_leaves_something_to_say(
-    said: list[Said], kinds: list[type[Message]]
+    said: list[ClientMessage], kinds: list[type[Message]]
 ) -> None:
     assert [type(message) for message in log_of(said)] == kinds
 
@@ -82,14 +84,14 @@ def test_a_log_begins_with_a_question_and_leaves_something_to_say(
 MESSAGES = st.one_of(
     st.just(ASK),
     st.just(WORDS),
-    st.just(Said("system", "Be kind.")),
+    st.just(ClientMessage("system", "Be kind.")),
     st.lists(st.sampled_from(["", "a", "b"]), max_size=3).map(lambda ids: calls(*ids)),
     st.sampled_from(["", "a", "b"]).map(lambda id: result("1", id)),
 )
 
 
 @given(st.lists(MESSAGES, max_size=10))
-def test_every_call_has_one_result_and_every_turn_goes_on(said: list[Said]) -> None:
+def test_every_call_has_one_result_and_every_turn_goes_on(said: list[ClientMessage]) -> None:
     try:
         log = log_of(said)
     except RequestRefused:

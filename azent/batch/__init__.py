@@ -1,11 +1,7 @@
-"""Thousands of questions, answered by one server or several, in as many runs as it takes.
+"""Answer thousands of questions with one server or several; a run goes on where the last ended.
 
-    from azent.batch import run_batch
-    run_batch("questions.jsonl", "answers.jsonl", azent.Agent("qwen2.5-coder:1.5b", [add]))
-
-files       the questions and answers, one JSON object a line
-workers     servers, their concurrency limits, and the threads that ask them
-cluster     a Dask cluster in place of servers
+from azent.batch import run_batch
+run_batch("questions.jsonl", "answers.jsonl", azent.Agent("qwen2.5-coder:1.5b", [add]))
 """
 
 from __future__ import annotations
@@ -134,12 +130,12 @@ def run_batch(
 def _check_two_files(questions: Path, answers: Path) -> None:
     """Raise UsageError if both paths lead to one file, or one is a helper of the other."""
     if questions.name.endswith((SAVED, PART, LOCK)):
-        said = f"{questions} has the name of a file that azent makes and removes"
-        raise UsageError(said, "Rename it.")
+        message = f"{questions} has the name of a file that azent makes and removes"
+        raise UsageError(message, "Rename it.")
     with suppress(OSError):  # one of the files is missing, so they are two
         if os.path.samefile(questions, answers):
-            said = "questions and answers are the same file"
-            raise UsageError(said, "Name another for the answers.")
+            message = "questions and answers are the same file"
+            raise UsageError(message, "Name another for the answers.")
 
 
 def _servers(
@@ -165,7 +161,7 @@ def _server(
 
 
 def _name(agent: Agent) -> str:
-    """The name by which the user knows a server."""
+    """Return the name by which the user knows a server."""
     place = getattr(agent.model, "host", None) or getattr(agent.model, "url", None)
     return f"{agent.model.name} at {place}" if place else agent.model.name
 

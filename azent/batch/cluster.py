@@ -1,4 +1,4 @@
-"""A Dask cluster in place of servers: each of its workers asks the model server beside it.
+"""Answer questions on a Dask cluster, each of whose workers asks the model server beside it.
 
 Open models cannot be sent to the workers, so a function that makes the agent is sent, and called
 there. A worker whose model server does not answer gets no questions for a while. When a worker
@@ -76,9 +76,9 @@ class _Cluster:
     def __call__(self, question: str) -> Mapping[str, Any]:
         """Return the record of the answer. Raises what the agent raises, and ModelUnreachable."""
         while True:
-            asked = self._submit(question)
+            future = self._submit(question)
             try:
-                worker, record, error = asked.result()
+                worker, record, error = future.result()
             except (OSError, CancelledError) as gone:  # of the cluster, not of the agent
                 raise ModelUnreachable(f"the cluster at {self._place} is gone") from gone
             if error is None:

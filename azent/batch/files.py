@@ -1,13 +1,8 @@
-"""The files of a batch: questions and answers, one JSON object a line.
+"""Read the questions of a batch, and write its answers, one JSON object a line.
 
-A line of {"id": ..., "question": ...} is a question. A line that holds none is reported by its
-number and left out. Answers are appended as they come, so a run that is killed can damage only the
-last line. The next run removes that line, and the lines of questions that failed, which are asked
-again. So no question has two lines, and no answer is rewritten.
-
-The file of answers stays the same file: its mode, its owner and the links to it are the user's. The
-lines to keep are written to a file beside it first, so that a kill while they are written back
-loses none.
+Answers are appended as they come, so a run that is killed can damage only the last line. The next
+run removes that line and the lines of failed questions, which it asks again: the lines to keep are
+saved beside the file and written back, so that its mode, its owner and the links to it stay.
 """
 
 from __future__ import annotations
@@ -58,8 +53,8 @@ def read_questions(path: Path) -> Iterator[Item | BadLine]:
             yield from questions_in(lines_of(file))
     except OSError as error:
         hint = 'Name a file of lines such as {"id": "1", "question": "What is 2 + 3?"}.'
-        said = f"the questions in {path} cannot be read: {reason_of(error)}"
-        raise UsageError(said, hint) from error
+        message = f"the questions in {path} cannot be read: {reason_of(error)}"
+        raise UsageError(message, hint) from error
 
 
 def questions_in(lines: Iterable[bytes]) -> Iterator[Item | BadLine]:
@@ -116,8 +111,8 @@ class Answers:
                 self._heal()
                 self._file = opened.enter_context(self._real.open("ab", buffering=0))
             except (OSError, sqlite3.Error) as error:
-                said = f"{self.path} cannot be written: {reason_of(error)}"
-                raise UsageError(said, NO_FILE) from error
+                message = f"{self.path} cannot be written: {reason_of(error)}"
+                raise UsageError(message, NO_FILE) from error
             self._opened = opened.pop_all()
         return self
 

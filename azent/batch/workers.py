@@ -1,10 +1,8 @@
-"""Servers and the worker threads that ask them: concurrency limits, retries and outages.
+"""Ask servers the questions of a batch in worker threads, with concurrency limits and retries.
 
-Each server has as many workers as its concurrency limit allows, and a worker takes the next
-question when it is free. So a fast server answers more questions than a slow one, and only the
-questions being asked are in memory. A server that does not answer is retried with backoff while its
-questions go to the others. A question is given up after some attempts on which the reply broke off
-or took too long.
+A server has as many workers as its concurrency limit allows, and a free worker takes the next
+question, so a fast server answers more of them. A server that is down is retried with backoff while
+its questions go to the others.
 """
 
 from __future__ import annotations
@@ -149,7 +147,7 @@ class Server:
         self._retry_at = 0.0
 
     def wait_seconds(self) -> float | None:
-        """The seconds until it may be asked; None until the question it is tried with is done."""
+        """Return the seconds until the next question; None while its trial question runs."""
         if not self.is_down:
             return 0.0
         return None if self.active else max(self._retry_at - time.monotonic(), 0.0)

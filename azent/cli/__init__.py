@@ -1,11 +1,8 @@
-"""The command line: the only place that prints or exits.
+"""Run the command line, the only part of azent that prints or exits.
 
-Answers go to standard output, everything else to standard error, so that a pipe gets the answer
-and nothing but the answer. Exit codes: 0 success, 2 wrong usage, 130 interrupted; every error
-of azent has its own (`azent.errors`).
-
-The module of a command is imported when the command is run or asked for its help, so that
-`azent --help` stays fast.
+Answers go to standard output, everything else to standard error. Exit codes: 0 success, 2 wrong
+usage, 130 interrupted; each error in `azent.errors` has its own. A command's module is imported
+only when the command or its help is needed, so that `azent --help` stays fast.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from typer.core import TyperGroup
 
 import azent
 
-COMMANDS = {  # each with the function or group of commands that it is, and a line for the list
+COMMANDS = {  # the module and name of the function or group, and the line for the list
     "ask": ("ask:ask", "Ask a question, answered with functions."),
     "chat": ("ask:chat", "Talk with a model, which may call functions."),
     "tools": ("tools:app", "Show, check and call functions."),
@@ -62,7 +59,7 @@ class Commands(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """Import a command, build it with typer, and put the error boundary around what it does."""
+    """Import a command, build it with typer, and wrap it in the error boundary."""
     from azent.cli.console import error_boundary
 
     file, _, attribute = COMMANDS[name][0].partition(":")
@@ -106,9 +103,9 @@ def main() -> None:
     """Run the command line."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        # A code page without an emoji must neither stop us nor lose the character.
+        # Characters that the encoding lacks are printed as escapes.
         _set_error_handler(stream, "backslashreplace")
-    _set_error_handler(sys.stdin, "surrogateescape")  # as in arguments; refused where it is used
+    _set_error_handler(sys.stdin, "surrogateescape")  # as in arguments; refused later
     _answer_completion()
     app(prog_name="azent")
 
@@ -130,7 +127,7 @@ def _set_error_handler(stream: Any, errors: str) -> None:
 
 
 def _answer_completion() -> None:
-    """Let typer answer a shell that asks what could follow."""
+    """Let typer answer a shell that requests completions."""
     from azent.config import COMPLETING, variable
 
     if variable(COMPLETING) is not None:

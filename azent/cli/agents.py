@@ -1,4 +1,4 @@
-"""Builds what commands need from settings and options: models, functions, prompt sets, agents."""
+"""Build models, functions, prompt sets and agents from settings and command-line options."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ UNDOES = {"profile": "model", "reply_cache": "replay"}  # an option switches off
 
 
 def settings_from(options: Mapping[str, Any]) -> dict[str, Value]:
-    """Resolve the settings; options that bear the name of a setting come first.
+    """Resolve the settings; an option with the name of a setting overrides it.
 
-    `options` may be all parameters of a command. A settings file of the project is named on
-    standard error, because anyone may have put it there.
+    `options` may be all parameters of a command. A project's settings file is named on standard
+    error, because anyone may have put it there.
     """
     named = {name: value for name, value in options.items() if name in SETTINGS}
     given = {n: list(v) if isinstance(v, tuple) else v for n, v in named.items() if v or v == ""}
@@ -68,7 +68,7 @@ def agent_from(
     none = no_tools or bool(more and not given["tools"])
     functions = [*functions_from(given["tools"], none=none), *more]
     model = model_from(given, quiet=quiet)
-    prompts_from(given["prompts"], model)  # a broken set is an error before anything is asked
+    prompts_from(given["prompts"], model)  # raise for a broken set before any request
     return Agent(
         model,
         functions,
@@ -128,8 +128,8 @@ def mcp_tools(addresses: Sequence[str] | None, trust: bool) -> Iterator[list[Too
 def approval(yes: bool) -> Callable[[Call], bool | str]:
     """Return a function that asks a person whether a call may run; with `yes` all calls may.
 
-    An answer other than yes and no is passed on to the model, which may then try otherwise. Where
-    nobody can be asked, the call does not run.
+    An answer other than yes or no is passed on to the model, which may then change the call. If
+    there is no terminal to ask on, the call does not run.
     """
     from azent.cli.display import call_line
 
@@ -152,9 +152,9 @@ def approval(yes: bool) -> Callable[[Call], bool | str]:
 
 
 def prompts_from(name: str | None, model: Model | None) -> PromptSet:
-    """Load the prompt set for a model, and name it where it is in ./prompts.
+    """Load the prompt set for a model; a set in ./prompts is named on standard error.
 
-    Without a model it is the set of the name, else `default`.
+    Without a model it is the named set, else `default`.
     """
     from azent import prompt
     from azent.prompt.choice import prompts_for
@@ -166,19 +166,19 @@ def prompts_from(name: str | None, model: Model | None) -> PromptSet:
 
 
 def name_local_set(prompt_set: PromptSet) -> None:
-    """Name a set of the current folder, which anyone may have put there; not copies of azent's."""
+    """Print the name of a set in the current folder, unless it is a copy of azent's own."""
     from azent import prompt
 
     console.print_notice(*prompt.words_on(prompt_set))
 
 
 def name_and_size(model: Model | None) -> tuple[str, float | None]:
-    """Return what a prompt set is chosen by: a model's name and its billions of parameters."""
+    """Return a model's name and billions of parameters, by which its prompt set is chosen."""
     return (model.name, parameters_of(model)) if model else ("", None)
 
 
 def warn_of_broken_sets(models: Iterable[tuple[str, float | None]]) -> None:
-    """Name the broken sets that are left out for models with these names and sizes."""
+    """Print the broken sets that are skipped for models with these names and sizes."""
     from azent import prompt
 
     errors = (error for name, billions in models for error in prompt.left_out(name, billions))
@@ -234,8 +234,8 @@ def encoder_from(given: Mapping[str, Any], model: Model) -> Encoder | None:
     from azent.models.ollama import Ollama
     from azent.models.recorded import Cached
 
-    asked = model.model if isinstance(model, Cached) and not model.strict else model
-    on_ollama = isinstance(asked, Ollama) or (given["encoder"] or "").startswith("ollama:")
+    inner = model.model if isinstance(model, Cached) and not model.strict else model
+    on_ollama = isinstance(inner, Ollama) or (given["encoder"] or "").startswith("ollama:")
     return find_encoder(given["encoder"], (given["host"] or "") if on_ollama else None)
 
 

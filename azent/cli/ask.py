@@ -1,4 +1,4 @@
-"""`azent ask` and `azent chat`: questions, answered with the help of functions."""
+"""Run `azent ask` and `azent chat`, which answer questions with the help of functions."""
 
 from __future__ import annotations
 
@@ -152,9 +152,9 @@ def chat(
 class Chat:
     """A chat: each line is a question, or a command to azent that begins with a slash.
 
-    At a keyboard Ctrl-C stops a reply and not the program, and its question is forgotten. In a
-    pipe, where nobody may see an error, `exit_code` is that of the last one, until a question
-    after it is answered.
+    On a terminal Ctrl-C stops a reply, not the program, and its question is removed from the
+    conversation. In a pipe, `exit_code` is that of the last error, until a later question is
+    answered.
     """
 
     def __init__(
@@ -176,8 +176,8 @@ class Chat:
         next_line = line_reader([f"/{name}" for name in COMMANDS])
         count = len(self.agent.toolbox.specs)
         offered = counted(count, "function") if count else "no functions"
-        begun = f"{self.agent.model.name}, {offered}. /help lists what else can be typed."
-        console.print_notice("" if self.display_options["quiet"] else begun)
+        greeting = f"{self.agent.model.name}, {offered}. /help lists what else can be typed."
+        console.print_notice("" if self.display_options["quiet"] else greeting)
         while True:
             try:
                 line = next_line().strip()
@@ -191,7 +191,7 @@ class Chat:
                 return self.exit_code
 
     def _handle(self, line: str) -> bool:
-        """Do what a line asks for; False ends the chat."""
+        """Answer a question or run a command; return False to end the chat."""
         command = COMMAND.fullmatch(line)
         name, argument = (command[1], (command[2] or "").strip()) if command else ("", "")
         if name in EXITS:
@@ -280,7 +280,7 @@ COMMANDS: dict[str, tuple[Callable[[Chat, str], Any], str]] = {
 def line_reader(commands: Sequence[str]) -> Callable[[], str]:
     """Return a function that waits for the next line, and raises EOFError after the last.
 
-    On a terminal prompt_toolkit reads it, with a history and with lines begun by Alt-Enter.
+    On a terminal prompt_toolkit reads it, with a history; Alt-Enter starts a new line.
     """
     if not _has_keyboard():
         return _read_piped_line
@@ -288,7 +288,7 @@ def line_reader(commands: Sequence[str]) -> Callable[[], str]:
 
 
 def _has_keyboard() -> bool:
-    """Tell whether a person types the lines and sees the answers."""
+    """Return whether standard input and the answers are on a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

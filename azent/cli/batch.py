@@ -1,4 +1,4 @@
-"""`azent batch`: answers a file of questions into another file."""
+"""Run `azent batch`, which writes the answers to a file of questions into another file."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def batch(
             servers = [_dask_server(dask, given, no_tools, parallel, opened)]
         else:
             servers = _agents(values, models or [None], hosts or [None], no_tools)
-        # Nobody sits beside a batch: calls that need a consent have it from --yes, or do not run.
+        # No person attends a batch: calls that need approval run only with --yes.
         approve = (lambda call: True) if values["yes"].value else None
         settings = {"parallel": parallel, "patience": patience, "approve": approve}
         progress = _run(questions, output, servers, settings, quiet)
@@ -92,7 +92,7 @@ def batch(
 def _agents(
     values: Mapping[str, Value], models: Sequence[Any], hosts: Sequence[Any], no_tools: bool
 ) -> list[Agent]:
-    """Build an agent for each server: a model that names its own, or each host for a model."""
+    """Build an agent for each server: of each model address, or of each host for one model."""
     places = [(m, h) for m in models for h in ([None] if _names_server(m) else hosts)]
     return [agents.agent_from(_at(values, *place), no_tools=no_tools) for place in places]
 
@@ -141,7 +141,7 @@ def _only(values: Sequence[str] | None) -> str | None:
 def _dask_server(
     address: str, given: Mapping[str, Any], no_tools: bool, parallel: int | None, opened: ExitStack
 ) -> Server:
-    """Connect to a Dask cluster, to whose workers the functions are sent."""
+    """Connect to a Dask cluster and send the functions to its workers."""
     agents.require_extra("dask", "distributed")
     from distributed import Client
 
@@ -159,7 +159,7 @@ def _dask_server(
 
 
 def _agent_on_worker(given: Mapping[str, Any], functions: Sequence[Any]) -> Agent:
-    """Build the agent on a worker; without a host it asks the worker's own server."""
+    """Build the agent on a worker; without a host it uses the worker's own model server."""
     from azent.agent import Agent
 
     wanted = ("prompts", "system", "choice", "rounds", "timeout")

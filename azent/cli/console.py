@@ -1,8 +1,7 @@
-"""What commands write: results on standard output, everything else on standard error.
+"""Print results on standard output and everything else on standard error.
 
-While a command runs, only azent's own printing functions write to standard output. Whatever else is
-printed (by a tool, in any thread, or by a program that a tool starts) goes to standard error,
-because it would break JSON and pipes. Control characters are shown as visible ones everywhere.
+While a command runs, whatever tools and their child processes print goes to standard error, because
+it would break JSON and pipes. Control characters are replaced by visible ones everywhere.
 """
 
 from __future__ import annotations
@@ -69,15 +68,15 @@ def encodable(mark: str, encoding: str | None) -> str:
 
 
 def is_dumb_terminal() -> bool:
-    """Tell whether the terminal can show plain text only."""
+    """Return whether the terminal can show plain text only."""
     return os.name != "nt" and variable("TERM") in ("dumb", "unknown")
 
 
 def is_interactive(stream: TextIO) -> bool:
-    """Tell whether lines on this stream can be redrawn.
+    """Return whether lines on this stream can be redrawn.
 
-    NO_COLOR asks for plain text. Code pages other than UTF-8 get plain text too: the escapes that
-    stand for missing characters take more columns than rich reckons with.
+    With NO_COLOR they cannot. Nor can they in an encoding other than UTF-8: the escapes for missing
+    characters take more columns than rich expects.
     """
     is_utf8 = (stream.encoding or "").lower().startswith("utf")
     return stream.isatty() and is_utf8 and not is_dumb_terminal() and not variable("NO_COLOR")
@@ -128,7 +127,7 @@ def print_json(value: Any, indent: int | None = None) -> None:
 
 
 def json_text(value: Any, encoding: str | None, indent: int | None = None) -> str:
-    """Write a value as JSON, with escapes for what a terminal obeys or the encoding lacks."""
+    """Write a value as JSON, with escapes for control characters and those the encoding lacks."""
     text = safe_json(json.dumps(value, ensure_ascii=False, default=_to_json, indent=indent))
     try:
         text.encode(encoding or "utf-8")
@@ -162,7 +161,7 @@ def table_lines(
         yield from (_in_columns(row, widths) for row in (headings, *rows))
         return
     for row in rows:
-        # Blanks inside of a value are no places to break a line, until the lines are made.
+        # Blanks inside a value are replaced until the lines are made, so that none breaks there.
         pairs = zip(headings[1:], row[1:], strict=True)
         values = [f"{name} {cell}".replace(" ", UNBREAKABLE) for name, cell in pairs]
         lines = wrap(", ".join(values), width, COLUMN_GAP, COLUMN_GAP)
@@ -236,7 +235,7 @@ def _errors_printed() -> Iterator[None]:
         raise typer.Exit(0 if reader_is_gone else SYSTEM_ERROR) from error
 
 
-# ---- what others print ---------------------------------------------------------------------------
+# ---- prints of tools -----------------------------------------------------------------------------
 
 
 _CAPTURE: ContextVar[PrintCapture | None] = ContextVar("capture", default=None)
@@ -250,7 +249,7 @@ def output_stream() -> TextIO:
 
 @contextmanager
 def redirect_prints() -> Iterator[None]:
-    """Send to standard error what anything but azent's own printing functions prints.
+    """Redirect to standard error whatever azent's own functions do not print.
 
     The descriptor stays redirected: a call that hangs may still print while the program ends.
     """
@@ -283,7 +282,7 @@ def _duplicate(stream: TextIO) -> TextIO:
 
 @contextmanager
 def capture_prints(show: Callable[[str], None]) -> Iterator[None]:
-    """Hand each line that tools print to `show`, which has to keep a display in order."""
+    """Pass each line that tools print to `show`, so that it does not disturb the display."""
     capture = _CAPTURE.get()
     if capture is None:
         yield
@@ -297,7 +296,7 @@ def capture_prints(show: Callable[[str], None]) -> Iterator[None]:
 
 
 def flush_prints() -> None:
-    """Show lines that tools have begun to print and not ended."""
+    """Show the incomplete lines that tools have printed."""
     if capture := _CAPTURE.get():
         capture.flush_all()
 

@@ -1,4 +1,4 @@
-"""The events of a run as they happen: calls and results on standard error, the answer on output."""
+"""Show the events of a run: calls and results on standard error, the answer on output."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ RESULT_WIDTH = 300
 
 
 class RunDisplay:
-    """Shows the events of an agent's runs.
+    """A display of the events of an agent's runs.
 
-    - `quiet`: the answer alone.
-    - `verbose`: also what the model thought and replied, and how long it took.
-    - `show_prompt`: also what the model is sent.
-    - `show_answer`: whether the answer is printed; not so where it is printed as JSON.
+    - `quiet`: show the answer only.
+    - `verbose`: also show the model's reasoning, its replies and how long they took.
+    - `show_prompt`: also show the messages that the model is sent.
+    - `show_answer`: print the answer; False if it is printed as JSON later.
 
-    It observes the agent's model, to say how a request is going.
+    It wraps the agent's model, to show the progress of requests.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class RunDisplay:
         self._request = RequestStatus(loads_model=is_live and must_load(agent.model))
         agent.model = Observed(agent.model, self._begin_request, self._request.add_piece)
         self._answer = self._answer_writer()
-        self._running: dict[str, float] = {}  # when calls began, by id
+        self._running: dict[str, float] = {}  # the start times of calls, by id
         self._sent: tuple[Any, ...] = ()
-        self._held: list[str] = []  # what tools printed while a person was asked
+        self._buffered: list[str] = []  # lines that tools printed during a question to a person
         self._is_asking = False
-        self._warned = ""  # the last warning, whose reason need not be told again
+        self._warned = ""  # the last warning, which is not repeated
         self._lock = threading.RLock()  # tools print from their own threads
         self._began = time.monotonic()
         self._function_seconds = 0.0
@@ -69,7 +69,7 @@ class RunDisplay:
         events: Generator[Event, None, None],
         then: Callable[[Event], None] | None = None,
     ) -> None:
-        """Show each event and hand it to `then`; in the end the screen is left in order."""
+        """Show each event and pass it to `then`; clear the redrawn lines at the end."""
         self._answer = self._answer_writer()
         with closing(self), closing(events), self._prints_captured():
             for event in events:
@@ -80,7 +80,7 @@ class RunDisplay:
                     then(event)
 
     def pausing(self, approve: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        """Wrap `approve`, so that nothing is redrawn while a person is asked."""
+        """Wrap `approve`, so that nothing is redrawn while it waits for a person's answer."""
 
         def paused(call: Call) -> Any:
             self.close()
@@ -89,12 +89,12 @@ class RunDisplay:
                 return approve(call)
             finally:
                 self._is_asking = False
-                self._print_held()
+                self._print_buffered()
 
         return paused
 
     def close(self) -> None:
-        """Leave the terminal in order, whatever happened."""
+        """Clear the redrawn lines, even after an error."""
         self._pause()
         if self._area:
             self._area.close()
@@ -147,7 +147,7 @@ class RunDisplay:
             self._print("·", self._other_times(answer.usage), "dim")
 
     def _other_times(self, usage: Usage) -> str:
-        """Say how long functions ran, and what is left for azent itself and for people."""
+        """Describe how long functions ran, and how long azent itself and people took."""
         functions = self._function_seconds
         rest = time.monotonic() - self._began - usage.seconds - functions
         return (
@@ -176,19 +176,19 @@ class RunDisplay:
         return answer_writer(console.output_stream() if self.show_answer else io.StringIO())
 
     def _prints_captured(self) -> AbstractContextManager[None]:
-        """Show what tools print between the lines of the run, where these are redrawn."""
+        """Print what tools print between the lines of the run, if those are redrawn."""
         return console.capture_prints(self._show_print) if self._area else nullcontext()
 
     def _show_print(self, line: str) -> None:
-        self._held.append(line)
+        self._buffered.append(line)
         if not self._is_asking:
-            self._print_held()
+            self._print_buffered()
 
-    def _print_held(self) -> None:
+    def _print_buffered(self) -> None:
         with self._lock:
             self._answer.pause()
-            while self._held:
-                self._print_line("·", self._held.pop(0), "dim")
+            while self._buffered:
+                self._print_line("·", self._buffered.pop(0), "dim")
 
     def _print(self, mark: str, text: str, style: str) -> None:
         self._pause()
@@ -209,7 +209,7 @@ class RunDisplay:
         screen.print(Text(f"{mark} " + f"\n{' ' * (len(mark) + 1)}".join(lines), style=style))
 
     def _draw_status(self, words: Callable[[], str]) -> None:
-        """Show what is waited for, in words that change, in one line that moves."""
+        """Show what the run waits for, in one line that is redrawn as `words` changes."""
         from rich.text import Text
 
         def status() -> Text:
@@ -227,7 +227,7 @@ class RunDisplay:
                 self._area.stop()
 
     def _pause(self) -> None:
-        """Remove what is redrawn, and print what has come of the answer."""
+        """Remove the redrawn lines, and print the part of the answer that has arrived."""
         with self._lock:
             self._stop_status()
             self._answer.pause()
@@ -243,7 +243,7 @@ class RunDisplay:
 
 
 class RequestStatus:
-    """Measures a request to a model: since when it runs, its tokens, how fast the reply comes."""
+    """The progress of a request to a model: its duration, its tokens and the reply's speed."""
 
     def __init__(self, *, loads_model: bool = False) -> None:
         self._loads_model = loads_model
@@ -252,18 +252,18 @@ class RequestStatus:
         self._pieces = 0
 
     def begin(self, tokens: int) -> None:
-        """Note that a request of about so many tokens was sent."""
+        """Start to measure a request of about so many tokens."""
         self._began, self._tokens, self._pieces = time.monotonic(), tokens, 0
 
     def add_piece(self, piece: Delta | End) -> None:
-        """Note that a piece of the reply came; most servers send one for each token."""
+        """Count a piece of the reply; most servers send one for each token."""
         if not self._pieces:
             self._first_piece = time.monotonic()
         self._pieces += 1
         self._loads_model = False
 
     def words(self) -> str:
-        """Say what the model is doing now."""
+        """Describe what the model is doing now."""
         now = time.monotonic()
         if self._pieces:
             writing = now - self._first_piece
@@ -276,7 +276,7 @@ class RequestStatus:
 
 
 def must_load(model: Model) -> bool:
-    """Tell whether the server will have to load the model first, as far as it says."""
+    """Return whether the server says that it has to load the model first."""
     from azent.models.catalogue import loaded
 
     host: str | None = getattr(model, "host", None)
@@ -324,7 +324,7 @@ def _reply_lines(reply: Reply) -> Iterator[str]:
 
 
 def usage_line(usage: Usage) -> str:
-    """Write what a run cost as one line, with the times that the server reports."""
+    """Write the usage of a run as one line, with the times that the server reports."""
     writing = usage.reply_seconds
     speed = f" ({usage.reply_tokens / writing:.0f} tokens/s)" if writing else ""
     cached = f" ({usage.cached_tokens} tokens cached)" if usage.cached_tokens else ""
@@ -340,7 +340,7 @@ def usage_line(usage: Usage) -> str:
 
 
 def _left_out(turns: int, results: int) -> str:
-    """Say what a note of shrinking has left out."""
+    """Describe what was left out to fit the context window."""
     first = "the first question" if turns == 1 else f"the first {turns} questions"
     parts = {first: turns, counted(results, "result"): results}
     left_out = " and ".join(words for words, count in parts.items() if count)

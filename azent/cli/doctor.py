@@ -1,4 +1,4 @@
-"""`azent doctor`, `models`, `config` and `completion`: whether azent is set up, and with what."""
+"""Run `azent doctor`, `models`, `config` and `completion`, which check and show the setup."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FETCH = "Fetch it with `azent models pull {}`, or name a model with -m."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found about one thing, and what to do about it."""
+    """The result of one check, and a hint what to do about it."""
 
     what: str
     level: Level
@@ -82,7 +82,7 @@ def _print_finding(finding: Finding) -> None:
 
 
 def look(given: Mapping[str, Any]) -> Iterator[Finding]:
-    """Check what a question needs under some settings; each finding is given as it is made."""
+    """Check what a question needs under some settings, and yield each finding at once."""
     parts = [f"azent {azent.__version__}", f"Python {platform.python_version()}"]
     parts += [f"{name} {version_of(name)}" for name in ("ollama", "pydantic")]
     yield Finding("versions", "ok", ", ".join(parts))
@@ -151,7 +151,7 @@ def _set_name(model: str, billions: float | None) -> str:
 
 
 def _encoder(given: Mapping[str, Any]) -> Finding:
-    """Look for what compares questions with functions by their meaning."""
+    """Check the encoder, which compares questions with functions by their meaning."""
     try:
         encoder = find_encoder(given["encoder"], given["host"] or "")
     except AzentError as error:
@@ -166,7 +166,7 @@ def _free_memory() -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
         facts = dict(line.split(":", 1) for line in lines)
-        return int(facts["MemAvailable"].split()[0]) * 1024  # what caches hold can be had, too
+        return int(facts["MemAvailable"].split()[0]) * 1024  # with caches, freed on demand
     except (OSError, KeyError, ValueError):
         pass
     try:
@@ -210,7 +210,7 @@ def _would_fetch(given: Mapping[str, Any]) -> str | None:
 
 
 def _timings(usage: Usage, seconds: float) -> str:
-    """Say where the seconds of a question went: the server's part of them, and the rest."""
+    """Describe how the seconds of a question divide between the server and azent."""
     speed = usage.reply_tokens / usage.reply_seconds if usage.reply_seconds else 0
     cached = f" with {usage.cached_tokens} tokens cached" if usage.cached_tokens else ""
     return (

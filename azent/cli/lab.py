@@ -1,4 +1,4 @@
-"""`azent eval` and `azent tune`: measure how often models are right, and find a prompt set."""
+"""Run `azent eval` and `azent tune`, which measure models and find the best prompt set."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _arms(
     native: bool,
     options: dict[str, Any],
 ) -> list[Arm]:
-    """Pair every model with every prompt set; without one named, with the set that suits it."""
+    """Pair every model with every named prompt set, or else with its default set."""
     from azent.lab import Arm
 
     arms = []
@@ -175,7 +175,7 @@ def _run(plan: Plan, output: Path | None, jobs: int) -> tuple[list[Outcome], boo
 
 
 def _rate(done: int, seconds: float, left: int) -> str:
-    """Say how many cases are asked a minute, and how long the rest takes at most."""
+    """Describe how many cases are asked a minute, and how long the rest takes at most."""
     if not done or not seconds:
         return ""
     rate = 60 * done / seconds
@@ -186,7 +186,7 @@ def _rate(done: int, seconds: float, left: int) -> str:
 def _write_page(file: Path, text: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8", "backslashreplace")  # models write half a character, too
+        file.write_text(text, "utf-8", "backslashreplace")  # models may write lone surrogates
     except OSError as error:
         message = f"{file} cannot be written: {reason_of(error)}"
         raise UsageError(message, "Name another file.") from error
@@ -306,7 +306,7 @@ def _without_password(word: str) -> str:
 
 @contextmanager
 def _interruption_explained(file: Path) -> Iterator[None]:
-    """Say how to go on, where the search is interrupted."""
+    """Print how to continue, if the search is interrupted."""
     try:
         yield
     except (KeyboardInterrupt, ModelError):
@@ -316,7 +316,7 @@ def _interruption_explained(file: Path) -> Iterator[None]:
 
 
 class TuneReport(ProgressLines):
-    """Reports how far a search is: it may ask `budget` cases, and `aside` more at its end."""
+    """Progress lines of a search of `budget` cases at most, and `aside` twice at the end."""
 
     def __init__(self, budget: int, aside: int) -> None:
         super().__init__(PRINT_SECONDS)

@@ -1,4 +1,4 @@
-"""What is redrawn on a terminal: a status or progress line, and an answer while it is streamed.
+"""Redraw a status line, a progress line or a streamed answer on a terminal.
 
 A streamed answer is rendered as Markdown, block by block: a finished block is printed once, and
 only the unfinished one is redrawn, so that an answer can be longer than the screen.
@@ -32,11 +32,11 @@ class LiveArea:
 
     @property
     def is_drawn(self) -> bool:
-        """Tell whether the area is on the screen."""
+        """Return whether the area is on the screen."""
         return self._live is not None
 
     def draw(self, renderable: Callable[[], Any]) -> None:
-        """Draw what the function returns, again and again."""
+        """Draw what the function returns, repeatedly."""
         from rich.live import Live
 
         self.stop()
@@ -66,7 +66,7 @@ class LiveArea:
 
 
 class ProgressLines:
-    """Says how far a long run is: redrawn on a terminal, printed now and then elsewhere."""
+    """The progress of a long run: redrawn on a terminal, printed now and then elsewhere."""
 
     def __init__(self, seconds: float) -> None:
         self._area = LiveArea(sys.stderr) if is_interactive(sys.stderr) else None
@@ -76,7 +76,7 @@ class ProgressLines:
         self._lock = threading.Lock()  # tools print from their own threads
 
     def update(self, text: str, *, at_once: bool = False) -> None:
-        """Say how far it is; `at_once` prints the text although the time has not come."""
+        """Show the progress; `at_once` prints it even if the last line was printed just before."""
         with self._lock:
             self._text = text
             if self._area and not self._area.is_drawn:
@@ -93,7 +93,7 @@ class ProgressLines:
             print_notice(line)
 
     def close(self) -> None:
-        """Remove what is redrawn."""
+        """Remove the redrawn line."""
         if self._area:
             self._area.close()
 
@@ -112,7 +112,7 @@ def answer_writer(stream: TextIO) -> TextWriter:
 
 
 class TextWriter:
-    """Writes a streamed answer as it is; `is_empty` until something visible has come."""
+    """A writer of a streamed answer as it is; `is_empty` until something visible has come."""
 
     def __init__(self, stream: TextIO) -> None:
         self.is_empty = True
@@ -125,7 +125,7 @@ class TextWriter:
         self._print(sanitize(text))
 
     def pause(self) -> None:
-        """End the line, because something else is to be shown."""
+        """End the line, so that something else can be printed."""
         if self._last not in ("", "\n"):
             self._print("\n")
 
@@ -136,7 +136,7 @@ class TextWriter:
 
 
 class MarkdownWriter(TextWriter):
-    """Renders a streamed answer as Markdown on a terminal."""
+    """A writer that renders a streamed answer as Markdown on a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -164,7 +164,7 @@ class MarkdownWriter(TextWriter):
 
 
 def finished_blocks(text: str) -> int:
-    """Count the characters of Markdown that nothing to come can change.
+    """Count the characters of Markdown whose rendering no later text can change.
 
     A block ends at an empty line outside of fences, unless an indented line or another item of a
     list continues it.
@@ -182,13 +182,13 @@ def finished_blocks(text: str) -> int:
 
 
 def _may_continue(line: str) -> bool:
-    """Tell whether a line after an empty one may continue the list before it."""
+    """Return whether a line after an empty one may continue the list before it."""
     head = line.split(maxsplit=1)[0]
     return line[0].isspace() or head in "-*+" or head.rstrip(".)").isdigit()
 
 
 def _markdown(text: str) -> Markdown:
-    """Parse Markdown with tags taken for text, and with the addresses of links shown."""
+    """Parse Markdown; HTML tags become text, and links show their addresses."""
     from markdown_it import MarkdownIt
     from rich.markdown import Markdown
 
@@ -199,7 +199,7 @@ def _markdown(text: str) -> Markdown:
 
 
 class _LastLines:
-    """Renders the last lines of something that may be taller than the screen."""
+    """A renderable that shows the last lines of one that may be taller than the screen."""
 
     def __init__(self, renderable: Any) -> None:
         self._renderable = renderable

@@ -1,4 +1,4 @@
-"""The options that several commands have, and which of them contradict each other."""
+"""Define the options that several commands share, and check which contradict each other."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ AllowOrigin = Annotated[Texts, option("ORIGIN", "Web pages that may ask, by orig
 
 # ---- conflicts -----------------------------------------------------------------------------------
 
-OPTION_NAMES = {  # of parameters that are not named as their option is
+OPTION_NAMES = {  # of parameters whose name differs from their option's
     "as_json": "--json",
     "as_jsonl": "--jsonl",
     "last": "--continue",
@@ -85,7 +85,7 @@ OPTION_NAMES = {  # of parameters that are not named as their option is
     "prompt_sets": "--prompts",
     "reply_cache": "--cache",
 }
-CONFLICTS = [  # pairs of parameters, of which a command may be given one
+CONFLICTS = [  # pairs of parameters that exclude each other
     ("as_json", "as_jsonl"),
     ("quiet", "verbose"),
     ("quiet", "show_prompt"),
@@ -94,7 +94,7 @@ CONFLICTS = [  # pairs of parameters, of which a command may be given one
     ("model", "profile"),
     ("reply_cache", "replay"),
 ]
-# An empty value is mostly a variable of a script that is not set: it must not mean the default.
+# An empty value is usually an unset variable of a script, so it must not mean the default.
 NOT_EMPTY = (
     *("model", "models", "host", "hosts", "profile", "prompts", "prompt_sets", "tools"),
     *("choice", "reply_cache", "replay", "mcp"),
@@ -102,9 +102,9 @@ NOT_EMPTY = (
 
 
 def check_options(given: Mapping[str, Any]) -> None:
-    """Raise UsageError where an option, by the name of its parameter, is empty or undoes another.
+    """Raise UsageError for an option, given by parameter name, that is empty or undoes another.
 
-    An option without effect is worse than an error: who gave it believes that it works.
+    An option without effect is worse than an error, because the user believes that it works.
     """
     for name in NOT_EMPTY:
         value = given.get(name)

@@ -1,4 +1,4 @@
-"""`azent prompts`: shows, copies, checks and compares the texts with which models are asked."""
+"""Run `azent prompts`, which shows, copies, checks and compares prompt sets."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def find_error(wanted: str | Path) -> PromptError | None:
 
 
 def _set_for(address: str | None) -> PromptSet:
-    """Load the set that a model gets; without one, the set for a model that is not known."""
+    """Load the prompt set of a model, or without one, the default set."""
     if not address:
         return prompt.load()
     given = agents.plain_values(agents.settings_from({"model": address}))
@@ -185,9 +185,9 @@ def render(
         return
     for message in messages:
         console.print_text(f"--- {message['role']}\n{message['content']}")
-    held = ", the reply is held to a schema" if schema else ""
+    constrained = ", the reply is held to a schema" if schema else ""
     how = "counted" if exact else "estimated"
-    console.print_notice(f"{tokens} tokens ({how}){held}, set {terms.prompts.name}")
+    console.print_notice(f"{tokens} tokens ({how}){constrained}, set {terms.prompts.name}")
 
 
 def _terms(given: dict[str, Any]) -> Terms:
@@ -205,7 +205,7 @@ def _model_of(given: Mapping[str, Any]) -> Model | None:
 
 
 def _request(question: str, terms: Terms, move: Move) -> tuple[list[dict[str, Any]], Any]:
-    """Return the messages of a request, and the schema that its reply is held to, if any."""
+    """Return the messages of a request, and the schema for constrained decoding, if any."""
     from azent.conversation.next_step import Ask, next_step
     from azent.conversation.requests import messages_for
     from azent.messages import Question
@@ -218,7 +218,7 @@ def _request(question: str, terms: Terms, move: Move) -> tuple[list[dict[str, An
 
 
 def _count_tokens(messages: Sequence[dict[str, Any]], schema: Any, given: dict[str, Any]) -> int:
-    """Let the server count the tokens: it is asked for a reply of one token."""
+    """Let the server count the tokens, by a request for a reply of one token."""
     from azent.messages import End, Request
 
     request = Request(tuple(messages), schema, options={"num_predict": 1})

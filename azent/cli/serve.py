@@ -1,4 +1,4 @@
-"""`azent serve` and `azent mcp`: serve models over HTTP APIs, and functions over MCP."""
+"""Run `azent serve`, which serves models over HTTP, and `azent mcp`, which serves functions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def serve(
 
 
 def _open_models(addresses: Sequence[str | None], given: Mapping[str, Any]) -> dict[str, Model]:
-    """Open models by their names; a broken prompt set of one is an error before it is served."""
+    """Open the models by name. Raises PromptError if a prompt set of one is broken."""
     models = [agents.model_from({**given, "model": address}, quiet=False) for address in addresses]
     named = {model.name: model for model in models}
     if len(named) < len(models):
@@ -161,7 +161,7 @@ def read_token(file: Path | None) -> str | None:
 
 
 def announce(served: str, path: str, serving: Options, port: int) -> None:
-    """Say what is served, and where."""
+    """Print what is served, and where."""
     console.print_notice(f"serving {served} at {_url(serving, port)}{path} (Ctrl-C ends it)")
 
 
@@ -171,7 +171,7 @@ def _url(serving: Options, port: int) -> str:
 
 
 def warn_if_open(serving: Options) -> None:
-    """Warn where clients on other machines need no token."""
+    """Warn if clients on other machines can connect without a token."""
     if not serving.is_local and serving.token is None:
         console.print_notice(
             "! anyone who reaches this address may ask; --token-file keeps it to those you know"

@@ -1,4 +1,4 @@
-"""`azent sessions`: lists and changes stored conversations. `Conversation` is that of a chat."""
+"""Run `azent sessions`, which lists and changes stored conversations, and store chats."""
 
 from __future__ import annotations
 
@@ -132,12 +132,12 @@ def delete_sessions(
 
 
 def open_store(file: Path | None) -> Store:
-    """Open the store in a file, else the user's own."""
+    """Open the store in a file, by default the user's own."""
     return Store(file.expanduser() if file else None)
 
 
 def open_session(name: str | None, last: bool, file: Path | None) -> Session | None:
-    """Open the conversation of a name, or the last one; None where neither is wanted."""
+    """Open the conversation of a name, or the last one; return None if neither is wanted."""
     if name is None and not last:
         return None
     store = open_store(file)
@@ -161,7 +161,7 @@ class Conversation:
 
     @property
     def log(self) -> Log:
-        """All messages so far."""
+        """Return all messages so far."""
         if self.session is None:
             return self._log
         try:
@@ -172,7 +172,7 @@ class Conversation:
     def ask(
         self, agent: Agent, question: str, approve: Callable[[Call], Any]
     ) -> Generator[Event, None, None]:
-        """Ask a question, and give the events of the run."""
+        """Ask a question, and yield the events of the run."""
         self._turns_before = len(all_turns(self.log))
         if self.session:
             return agent.stream(question, session=self.session, approve=approve)
@@ -186,12 +186,12 @@ class Conversation:
                 yield event
 
     def forget_unfinished(self) -> None:
-        """Take back the question that was stopped, if anything of it is stored."""
+        """Remove the question that was stopped, if anything of it is stored."""
         if self.session and len(all_turns(self.log)) > self._turns_before:
             self.store.undo(self.session.name)
 
     def undo(self) -> str:
-        """Take back the last question and its answer. Raises UsageError where there is none."""
+        """Remove the last question and its answer. Raises UsageError if there is none."""
         log = self.log
         if not all_turns(log):
             raise UsageError("there is nothing to take back", "Ask something first.")
@@ -202,7 +202,7 @@ class Conversation:
         return next(message.text for message in last if isinstance(message, Question))
 
     def save(self, name: str) -> None:
-        """Store it by a name, and go on there. Raises UsageError, or SessionError."""
+        """Store it by a name, and continue there. Raises UsageError or SessionError."""
         if not name:
             raise UsageError("a name is missing", "Such as: /save holidays")
         if any(each.name == name for each in self.store.sessions()):
@@ -214,5 +214,5 @@ class Conversation:
         self.session = replace(self.session or Session(name, self.store), name=name)
 
     def clear(self) -> None:
-        """Forget the messages; what is stored stays there."""
+        """Start an empty conversation; the stored one stays in the store."""
         self.session, self._log = None, ()

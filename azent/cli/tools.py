@@ -1,4 +1,4 @@
-"""`azent tools`: lists functions, shows and checks their schemas, and calls one."""
+"""Run `azent tools`, which lists functions, shows and checks their schemas, and calls one."""
 
 from __future__ import annotations
 

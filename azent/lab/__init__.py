@@ -1,4 +1,4 @@
-"""The lab: measuring how often models are right, and tuning prompt sets.
+"""Measure how often models are right, and tune prompt sets.
 
 read_cases, bfcl_cases, read_bfcl   read cases: a question, the tools, what is right
 cases_from, in_part                 read cases from sources by name; the parts of the cases

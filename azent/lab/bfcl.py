@@ -1,8 +1,8 @@
-"""Cases of the Berkeley Function Calling Leaderboard, judged by its own checker.
+"""Read cases of the Berkeley Function Calling Leaderboard, which its own checker judges.
 
 `pip install --no-deps bfcl-eval` installs its files and its checker without the clients of all
-vendors, which are not needed here. Only the categories that ask for one reply about Python
-functions are known. Cases whose index % 10 is 0 to 4 are the part "dev", the others are "final".
+vendors. Only the categories with one reply about Python functions are supported. Cases whose index
+% 10 is 0 to 4 are the part "dev", the others are "final".
 """
 
 from __future__ import annotations

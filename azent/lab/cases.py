@@ -1,4 +1,4 @@
-"""Cases: a question, the tools that are offered, and what is right.
+"""Read cases: a question, the tools that are offered, and what is right.
 
 A file has one JSON object on each line:
 
@@ -154,7 +154,7 @@ def _text_of(file: Path) -> str:
 def _object(text: str, place: str) -> dict[str, Any]:
     try:
         given = json.loads(text)
-        json.dumps(given, ensure_ascii=False).encode()  # half a character cannot be asked
+        json.dumps(given, ensure_ascii=False).encode()  # a lone surrogate cannot be sent
     except (ValueError, RecursionError) as error:
         raise CasesError(f"{place}: this is no JSON: {reason_of(error)}") from error
     if not isinstance(given, dict):

@@ -1,9 +1,8 @@
-"""Asking models the cases. An arm is a model and a way to ask it; each case gives an outcome.
+"""Ask models the cases, and append each outcome to a file.
 
-A way to ask is a prompt set with an encoder, or the tool calling of the model's server ("native").
-Outcomes are appended to a file, as one JSON object on each line. A run on the same file asks only
-what is not in there yet: an outcome is reused if the model, the prompt set with its texts, the
-encoder, and the case with its texts are still the same.
+An arm is a model with a prompt set and an encoder, or with its server's tool calling ("native"). A
+run on the same file reuses an outcome if the model, the texts of the prompt set, the encoder and
+the texts of the case are unchanged.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Arm:
 
     @cached_property
     def key(self) -> ArmKey:
-        """The names of the model and the prompt set, the hash of the set, and the encoder's name.
+        """Return the names of the model and the prompt set, the set's hash, the encoder's name.
 
         The encoder's name is "" for a set whose rules need none, and "none" if one is needed and
         there is none.
@@ -81,7 +80,7 @@ class Arm:
 
 
 def needs_encoder(prompts: PromptSet) -> bool:
-    """Tell whether a set compares functions with questions by their meaning."""
+    """Return whether a set compares functions with questions by their meaning."""
     rules = prompts.selection
     return bool(prompts.bank and (rules.shown or rules.within or rules.relevance))
 
@@ -122,12 +121,12 @@ class Outcome:
 
     @property
     def arm(self) -> ArmKey:
-        """The key of the arm that was asked."""
+        """Return the key of the arm that was asked."""
         return self.model, self.prompts, self.version, self.encoder
 
     @property
     def key(self) -> Key:
-        """The arm and the case; an outcome with the same key can be reused."""
+        """Return the arm and the case; an outcome with the same key can be reused."""
         return self.arm, self.case
 
 

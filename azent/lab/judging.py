@@ -1,4 +1,4 @@
-"""Judging the calls and the answer of a case; each judge says what is wrong, or "". Pure.
+"""Judge the calls and the answer of a case: return what is wrong, or "".
 
 Calls are judged exactly, or loosely for requests in people's own words (`LooseCall`).
 """
@@ -50,7 +50,7 @@ def wrong_calls(due: Sequence[Mapping[str, Any]], made: Sequence[Call]) -> str:
 
 
 def wrong_answer(wanted: Mapping[str, Sequence[str]], text: str) -> str:
-    """Look in an answer for what it has to contain, lack and match."""
+    """Check an answer for texts that it has to contain, lack and match."""
     for part in wanted.get("contains", ()):
         if part not in text:
             return f"the answer lacks {part!r}"
@@ -64,7 +64,7 @@ def wrong_answer(wanted: Mapping[str, Sequence[str]], text: str) -> str:
 
 
 def is_choice(expected: Any) -> bool:
-    """Tell whether an expected value is {"one_of": [...]}, which stands for any of several."""
+    """Return whether an expected value is {"one_of": [...]}, which means any of several."""
     return isinstance(expected, dict) and expected.keys() == {"one_of"}
 
 

@@ -1,8 +1,4 @@
-"""Outcomes as one HTML page with charts. It loads nothing and runs no script.
-
-Labels are text, and bars are drawings that stretch, so that the page can be read on a phone and on
-a wide screen, in light and in dark colours.
-"""
+"""Write outcomes as one HTML page with charts, which loads nothing and runs no script."""
 
 from __future__ import annotations
 
@@ -47,11 +43,11 @@ def page(outcomes: Sequence[Outcome], verdicts: Iterable[Verdict] = (), title: s
 
 def _bar(label: str, share: Share, number: int, mark: str = "") -> str:
     low, high = (f"{100 * each:.2f}" for each in share.interval)
-    said = escape(f"{label}: {share.right} of {share.count}")
+    title = escape(f"{label}: {share.right} of {share.count}")
     return (
         f'<div class="bar"><div class="label">{mark}{escape(label)}</div>'
         f'<svg viewBox="0 0 100 16" preserveAspectRatio="none" role="img" '
-        f'aria-label="{said}"><title>{said}</title>'
+        f'aria-label="{title}"><title>{title}</title>'
         '<rect class="track" width="100" height="16"/>'
         f'<rect width="{100 * share.value:.2f}" height="16" fill="var(--c{number % COLOURS})"/>'
         f'<line class="reach" x1="{low}" x2="{high}" y1="8" y2="8" '

@@ -1,10 +1,8 @@
-"""Adding up outcomes: a row of figures for each arm, and whether a difference is significant.
+"""Add up outcomes to a row of figures for each arm, and test differences for significance.
 
-- A share of right answers has Wilson's interval, which also holds for few cases and near 0 and 1. A
-  mean of shares has the interval of Zou and Donner's MOVER, which adds the squares of how far each
-  share may be off.
-- Two arms are compared on the same cases with McNemar's exact test: only cases that one gets right
-  and the other wrong tell something, and if neither arm is better, each of these is a coin toss.
+A share of right answers has Wilson's interval, which also holds for few cases and near 0 and 1; a
+mean of shares has the interval of Zou and Donner's MOVER. Two arms are compared on the same cases
+with McNemar's exact test, which counts only the cases that one arm got right and the other wrong.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
-"""The search for the best candidate by successive halving. Pure: it asks through a generator.
+"""Search the best candidate by successive halving, as a generator that requests scores.
 
-In a round, all candidates are scored on a few cases, some of each kind. The better half goes on to
-a stage with twice as many cases, until one candidate is left. The winner of the first round is the
-champion. In each later round it is challenged by candidates that differ from it in one setting. It
-goes on to the last stage of each round, and there a challenger has to be better on all cases that
-the champion has been scored on. Better is the higher mean over categories, then fewer prompt
-tokens, then who was there first. The last stage has at least four times the cases of the first one,
-because a few cases cannot tell two candidates apart.
+In a round, all candidates are scored on a few cases. The better half is scored on twice as many,
+until one is left: the champion. In later rounds, candidates that differ from it in one setting
+challenge it, and have to be better on all cases that the champion was scored on. Better means a
+higher mean over categories, then fewer prompt tokens, then earlier in the list.
 
-A candidate that could not go on even if all its other scores were right is not scored any further.
-
-The search depends on the scores alone, so that an interrupted search is resumed by answering a new
-one from the scores that were stored.
+The search depends on the scores alone, so an interrupted search is resumed by sending the stored
+scores to a new one.
 """
 
 from __future__ import annotations

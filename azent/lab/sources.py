@@ -1,4 +1,4 @@
-"""Choosing the cases to ask: from files, `bfcl` or `bfcl:CATEGORY`, and only a part of them."""
+"""Choose the cases to ask: from files, `bfcl` or `bfcl:CATEGORY`, all or a part of them."""
 
 from __future__ import annotations
 
@@ -73,11 +73,10 @@ def in_part(cases: Sequence[Case], part: Part) -> list[Case]:
 
 
 def _set_aside(cases: Sequence[Case]) -> list[bool]:
-    """Tell of each case whether it is set aside.
+    """Return for each case whether it is set aside.
 
-    Kinds take turns in whether their first case is set aside, so that both parts are alike even if
-    there are few cases of each kind: the turn of a kind is the number of its category, plus the
-    number of the kind in its category.
+    Of each kind every second case is. Whether it is the first or the second alternates between
+    kinds, so that both parts are alike even if there are few cases of each kind.
     """
     first: dict[tuple[str, str], int] = {}
     counts: Counter[tuple[str, str]] = Counter()

@@ -1,8 +1,7 @@
-"""The search space: the existing prompt sets, and their variants with changed settings. Pure.
+"""Make the candidates of a search: the existing prompt sets, and variants with changed settings.
 
-`SPACE` is the table of settings and their values; a new setting of prompt sets is one more row. A
-candidate can always be written to files: a text that a setting needs and that its set lacks is
-taken from another set, and a setting whose text no set has is not tried.
+`SPACE` is the table of settings and their values. If a setting needs a text that its set lacks, the
+text is taken from another set; if no set has it, the setting is not tried.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Setting:
 
     @property
     def is_rule(self) -> bool:
-        """Tell whether it is a setting in [selection]."""
+        """Return whether it is a setting in [selection]."""
         return "." in self.name
 
     def of(self, prompts: PromptSet) -> Any:

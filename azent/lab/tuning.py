@@ -1,8 +1,8 @@
-"""Tuning: search the prompt set that suits a model best, judge it on other cases, write it.
+"""Tune a prompt set: search the best one for a model, judge it on other cases, and write it.
 
-The search is carried out with a real model. Each outcome is stored at once in a file like that of
-`azent eval`, and the model's replies beside it, so that an interrupted search goes on where it was.
-The text of a case, the model's weights and its context are part of what an outcome is stored for.
+Outcomes are stored at once in a file like that of `azent eval`, and the model's replies beside it,
+so that an interrupted search can go on. An outcome is reused only for the same text of the case,
+the same weights of the model and the same context window.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _readable(names: Sequence[str]) -> Iterator[PromptSet]:
         try:
             yield prompt.load(name)
         except PromptError:
-            continue  # the user did not name it; `azent prompts list` tells what is wrong with it
+            continue  # the user did not name it; `azent prompts list` shows its error
 
 
 # ---- tuning --------------------------------------------------------------------------------------
@@ -186,11 +186,11 @@ def _task(cases: Sequence[Case], bases: Sequence[PromptSet], budget: int, seed: 
 
 def _digest(model: Model) -> str:
     """Ask for the digest of the weights; "" if the server is not Ollama or does not tell it."""
-    asked = _uncached(model)
-    if getattr(model, "strict", False) or not isinstance(asked, Ollama):
+    inner = _uncached(model)
+    if getattr(model, "strict", False) or not isinstance(inner, Ollama):
         return ""
     try:
-        return asked.digest()
+        return inner.digest()
     except ModelRefused:
         return ""  # a proxy before the server lets only chats through
 
@@ -201,7 +201,7 @@ def _uncached(model: Model) -> Model:
 
 
 def _stamped(cases: Sequence[Case], model: Model, digest: str) -> tuple[Case, ...]:
-    """Add to the stamps of the cases what else an outcome depends on."""
+    """Add the model's weights, context window and options to the stamps of the cases."""
     facts = (digest, model.num_ctx, getattr(_uncached(model), "options", {}))
     return tuple(replace(case, stamp=stamp(case.stamp, facts)) for case in cases)
 

@@ -1,4 +1,4 @@
-"""MCP in both directions, by the official SDK: tools of other servers, and tools for other clients.
+"""Use the tools of MCP servers, and serve tools to MCP clients, with the official SDK.
 
 with connect("uvx some-server") as server:      a command, or a URL
     azent.Agent(model, server.tools)

@@ -1,11 +1,8 @@
-"""Tools from an MCP server: each becomes a Tool like any other, named after its server.
+"""Connect to MCP servers and make their tools Tools, named after the server.
 
-What a server says of itself is not trusted: its schemas' patterns are not evaluated, and its word
-that a tool changes nothing counts only where the user says that it may. A server that dies is
-reported and started again, once; the call that it died in is not made again.
-
-The session lives on azent's background loop, so that calls can come from threads and from any
-event loop.
+A server is not trusted: its schemas' patterns are not evaluated, and its `readOnlyHint` counts only
+if the user trusts it. A server that dies is restarted once; the call in progress is not repeated.
+Sessions run on azent's background loop, so that calls can come from any thread or event loop.
 """
 
 from __future__ import annotations
@@ -50,19 +47,21 @@ def connect(
     timeout: float = CALL_SECONDS,
     report: Report = _logger.warning,
 ) -> Connection:
-    """A connection to an MCP server, opened when it is entered.
+    """Return a connection to an MCP server, opened when it is entered.
 
-    `address` is a command with its arguments, or a URL. `name` stands before the names of its
-    tools; without one it is what the server calls itself. `trust` believes its word on which tools
-    change nothing. `env` is added to the few variables that a command is given. `timeout` is in
-    seconds, for each call. `report` is told of what goes wrong beside the calls.
+    - `address`: a command with its arguments, or a URL.
+    - `name`: the prefix of its tools' names; by default the server's own name.
+    - `trust`: believe the server which tools are readonly.
+    - `env`: variables for the command, added to the few that it gets anyway.
+    - `timeout`: the most seconds for one call.
+    - `report`: called with each problem outside of calls.
     """
     given = _target(text("address", address), named("env", env))
     return Connection(given, address, name, trust, seconds("timeout", timeout), report)
 
 
 class Connection:
-    """An MCP server and its `tools`. Entering starts it, leaving ends it, by `async with` too."""
+    """An MCP server and its `tools`, started by `with` or `async with` and stopped at the end."""
 
     def __init__(
         self,
@@ -82,7 +81,7 @@ class Connection:
         self._report = report
         self._restarts = RESTARTS
         self._session: _Session | None = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._loop = background_loop()
 
     def __enter__(self) -> Self:
@@ -115,20 +114,20 @@ class Connection:
         try:
             await self._look_at(self._session.client)
         except BaseException:
-            await self._close()  # nobody will leave what was not entered
+            await self._close()  # `__exit__` is not called after an error in `__enter__`
             raise
 
     async def _begun_session(self) -> _Session:
         return await _Session.opened(self._target, self.address, self._timeout, self._tell_once)
 
-    def _tell_once(self, said: str) -> None:
-        """Report something of the server, unless it was reported before it was started again."""
-        if said not in self._told:
-            self._told.add(said)
-            self._report(f"the MCP server {self.address!r}: {said}")
+    def _tell_once(self, message: str) -> None:
+        """Report a message, unless it was reported before a restart."""
+        if message not in self._reported:
+            self._reported.add(message)
+            self._report(f"the MCP server {self.address!r}: {message}")
 
     async def _look_at(self, client: mcp.Client) -> None:
-        """What a server calls itself, and its tools."""
+        """Set the name of the server and its tools."""
         own = client.server_info.name if client.server_info else ""
         self.name = self.name or _identifier(own or Path(self.address.split()[0]).stem)
         listed = await _listed(client, self.address, self._tell_once)
@@ -141,7 +140,7 @@ class Connection:
             self._session = None
 
     def _begun(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
-        """Begin something on the loop that the session lives on."""
+        """Start a coroutine on the loop of the session."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _awaited(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -150,10 +149,9 @@ class Connection:
     # ---- tools -----------------------------------------------------------------------------------
 
     def _tool(self, name: str, listed: mcp.types.Tool) -> Tool | None:
-        """The tool that a server lists, under the name that a model is told.
+        """Return a listed tool under the name that models see; report one that is unfit as None.
 
-        None, and a report, where it cannot be offered. `Wire` leaves such tools out too, but a
-        server in this process is reached without one.
+        `Wire` leaves such tools out too, but a server in this process is reached without one.
         """
         try:
             parameters = foreign_parameters(name, listed.input_schema)
@@ -190,15 +188,15 @@ class Connection:
                 f"the MCP server {self.name!r} died during this call and was started again; "
                 "whether the call took effect is not known"
             ) from error
-        except (ValueError, RuntimeError) as error:  # of a result that the protocol does not have
-            said = f"the MCP server {self.name!r} gave a result that cannot be read: {error}"
-            raise ToolFailed(said) from error
+        except (ValueError, RuntimeError) as error:  # the result violates the protocol
+            message = f"the MCP server {self.name!r} gave a result that cannot be read: {error}"
+            raise ToolFailed(message) from error
         if result.is_error:
             raise ToolFailed(_text_of(result))
         return _text_of(result)
 
     async def _restart(self, dead: _Session) -> None:
-        """Start a server that died again, if no other call did. Raises ToolFailed."""
+        """Restart a server that died, unless another call did. Raises ToolFailed."""
         async with dead.ending:
             if self._session is not dead:
                 return
@@ -215,7 +213,7 @@ class Connection:
 
 
 class _Session:
-    """A session with a server, in a task of its own, as the SDK wants it."""
+    """A session with a server, in a task of its own, as the SDK requires."""
 
     def __init__(self, target: Any, timeout: float, report: Report) -> None:
         has_wire = isinstance(target, str | mcp.StdioServerParameters)
@@ -228,7 +226,7 @@ class _Session:
 
     @classmethod
     async def opened(cls, target: Any, address: str, timeout: float, report: Report) -> _Session:
-        """A session that is ready. Raises ToolServerError."""
+        """Return an initialised session. Raises ToolServerError."""
         session = cls(target, timeout, report)
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -236,8 +234,8 @@ class _Session:
         except Exception as error:
             await session.close()
             hint = "Run the command, or open the URL, by itself: what does it say?"
-            said = f"the MCP server {address!r} does not start: {_reason(error)}"
-            raise ToolServerError(said, hint) from error
+            message = f"the MCP server {address!r} does not start: {_reason(error)}"
+            raise ToolServerError(message, hint) from error
         return session
 
     async def close(self) -> None:
@@ -262,7 +260,7 @@ class _Session:
 
 
 def _text_of(result: types.CallToolResult) -> str:
-    """The text of a result, and its value where the text does not say it; other parts are named."""
+    """Return a result's text, with its value if the text lacks it; other parts are named."""
     parts = [part for part in map(_part, result.content) if part]
     value = result.structured_content
     if (value or not parts) and value is not None and not _says(parts, value):
@@ -271,9 +269,9 @@ def _text_of(result: types.CallToolResult) -> str:
 
 
 def _says(parts: list[str], value: Any) -> bool:
-    """Is the value there as text already, as the protocol asks servers to have it?
+    """Return whether the text parts contain the value already, as the protocol recommends.
 
-    Servers wrap what is no object as {"result": value}, and write the items of a list one by one.
+    Servers wrap other values than objects in {"result": value}, and write a list item by item.
     """
     read = [_read(part) for part in parts]
     inner = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else value
@@ -308,7 +306,7 @@ def _resource(resource: types.ResourceContents) -> str:
 
 
 async def _listed(client: mcp.Client, address: str, report: Report) -> list[mcp.types.Tool]:
-    """The tools of a server, page by page, each name once. Raises ToolServerError."""
+    """Read the tools of a server, page by page, each name once. Raises ToolServerError."""
     tools: dict[str, mcp.types.Tool] = {}
     cursor = None
     for _ in range(MOST_PAGES):
@@ -318,8 +316,8 @@ async def _listed(client: mcp.Client, address: str, report: Report) -> list[mcp.
             if tools:
                 report(f"some of its tools are missing: {error}")
                 break
-            said = f"the MCP server {address!r} lists no tools: {error}"
-            raise ToolServerError(said, "Leave it out, or name one that has tools.") from error
+            message = f"the MCP server {address!r} lists no tools: {error}"
+            raise ToolServerError(message, "Leave it out, or name one that has tools.") from error
         for tool in page.tools:
             tools.setdefault(tool.name, tool)
         cursor = page.next_cursor
@@ -329,7 +327,7 @@ async def _listed(client: mcp.Client, address: str, report: Report) -> list[mcp.
 
 
 def _names(wanted: list[str]) -> list[str]:
-    """These names, those that were there before with a number behind them."""
+    """Return the names, with a number appended to repeated ones."""
     names: list[str] = []
     for name in wanted:
         others = (f"{name}_{number}" for number in itertools.count(2))
@@ -339,7 +337,7 @@ def _names(wanted: list[str]) -> list[str]:
 
 
 def _target(address: str, env: Mapping[str, str]) -> Any:
-    """What the SDK connects to: a URL as it is, or a command taken apart."""
+    """Return what the SDK connects to: the URL, or the parameters of the command."""
     if address.startswith(("http://", "https://")):
         return address
     hint = "Give a command, or a URL that begins with http:// or https://."
@@ -353,24 +351,24 @@ def _target(address: str, env: Mapping[str, str]) -> Any:
         command=words[0],
         args=words[1:],
         env=dict(env) or None,
-        encoding_error_handler="replace",  # noise may be of any encoding
+        encoding_error_handler="replace",  # invalid lines may have any encoding
     )
 
 
 def _identifier(name: str) -> str:
-    """The name of a server as the beginning of its tools' names, which no digit can be."""
+    """Return a server's name as a prefix of tool names, which cannot begin with a digit."""
     words = _words(name, "server")
     return words if words.isidentifier() else f"server_{words}"
 
 
 def _words(name: str, otherwise: str) -> str:
-    """A name with nothing in it but letters, digits and `_`; another one where nothing is left."""
+    """Return a name reduced to letters, digits and `_`, or `otherwise` if nothing is left."""
     kept = "".join(char if f"a{char}".isidentifier() else " " for char in name)
     return "_".join(kept.split()).strip("_") or otherwise
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong in a few words, out of groups of exceptions too."""
+    """Return the reason of an error in a few words; of a group, that of its first exception."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return reason_of(error) if isinstance(error, OSError) else str(error) or type(error).__name__

@@ -1,7 +1,7 @@
-"""A toolbox for MCP clients, over standard input and output or over HTTP.
+"""Serve a toolbox to MCP clients, over standard input and output or over HTTP.
 
-Calls are checked as a model's are, and run as in any toolbox. A tool that a person must confirm
-does not run: there is no person here to ask.
+Calls are validated and run as in any toolbox. Tools with `confirm` do not run, because there is no
+person to ask.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ NOBODY = "this call needs a person's consent, and nobody can be asked here"
 def serve_stdio(
     toolbox: Toolbox, *, allow_all: bool = False, output: BinaryIO | None = None
 ) -> None:
-    """Serve a toolbox over standard input and output, until the client leaves.
+    """Serve a toolbox over standard input and output, until the client disconnects.
 
-    `allow_all` also runs what a person must confirm. `output` takes the place of standard output.
+    `allow_all` also runs tools with `confirm`. `output` replaces standard output.
     """
     wire = TextIOWrapper(output, "utf-8") if output else None
     try:
         asyncio.run(_serve_stdio(mcp_server(toolbox, allow_all=allow_all), wire))
     finally:
         if wire:
-            wire.detach()  # what was lent is given back open
+            wire.detach()  # without closing the standard streams
 
 
 def http_app(toolbox: Toolbox, *, allow_all: bool = False, guarded: bool = False) -> ASGIApp:
-    """The application that serves a toolbox at /mcp.
+    """Return the ASGI application that serves a toolbox at /mcp.
 
-    `guarded` says that whoever runs it checks hosts and origins; else only loopback is let in.
+    `guarded` says that the caller checks hosts and origins; otherwise only loopback is allowed.
     """
     off = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server = mcp_server(toolbox, allow_all=allow_all)
@@ -62,7 +62,7 @@ async def _serve_stdio(server: Server[Any], wire: TextIOWrapper | None) -> None:
 
 
 def mcp_server(toolbox: Toolbox, *, allow_all: bool = False) -> Server[Any]:
-    """The SDK's server of a toolbox."""
+    """Return the SDK's server of a toolbox."""
     if not isinstance(toolbox, Toolbox):
         raise UsageError(f"toolbox is {toolbox!r}", "Give azent.Toolbox([function, ...]).")
     forbidden = set() if allow_all else {t.name for t in toolbox if t.options.confirm}
@@ -97,6 +97,6 @@ def _listed(tool: Tool) -> types.Tool:
 
 
 def _as_mcp(result: Result) -> types.CallToolResult:
-    """A result of ours for an MCP client."""
+    """Return a result in MCP's form."""
     block = types.TextContent(type="text", text=result.text)
     return types.CallToolResult(content=[block], is_error=not result.ok)

@@ -1,7 +1,7 @@
-"""The streams to a server, with its answers changed into forms that the SDK accepts.
+"""Rewrite the answers of MCP servers into forms that the SDK accepts.
 
-The SDK refuses a whole list of tools for one of them, and a whole result for one part of it. So a
-list keeps the tools that can be offered, and a result keeps its text.
+The SDK rejects a whole list for one invalid tool, and a whole result for one invalid part. So lists
+keep the valid tools, and results keep their text.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LONGEST_LINE = 80
 
 
 class Wire:
-    """The transport to a server, as the SDK's client takes one: a command to run, or a URL.
+    """A transport for the SDK's client to a server, which is a command to run or a URL.
 
-    `report` is told of tools that cannot be offered, and of the first line that is no message.
+    `report` is called for each tool that cannot be offered, and for the first invalid line.
     """
 
     def __init__(self, target: mcp.StdioServerParameters | str, report: Report) -> None:
@@ -59,15 +59,12 @@ class Wire:
 
 
 def _loud_elsewhere(thread: int) -> Callable[[logging.LogRecord], bool]:
-    """A filter of the SDK's log: lines of noise are reported once, not logged with a traceback.
-
-    It holds for the thread of azent's own sessions alone.
-    """
+    """Return a filter of the SDK's log that drops tracebacks of invalid lines in this thread."""
     return lambda record: record.thread != thread or _NOISE not in record.getMessage()
 
 
 class _Reading:
-    """A stream of messages without what is none, their results mended."""
+    """A stream of messages without invalid lines, with rewritten results."""
 
     def __init__(self, stream: Any, report: Report) -> None:
         self._stream = stream
@@ -110,7 +107,7 @@ class _Reading:
 
 
 def _line_of(error: Exception) -> str:
-    """The line that could not be read, which pydantic's error holds."""
+    """Return the invalid line, which pydantic's error contains."""
     errors: list[dict[str, Any]] = getattr(error, "errors", list)()
     given = errors[0].get("input") if errors else None
     return given if isinstance(given, str) else str(error)
@@ -120,7 +117,7 @@ def _line_of(error: Exception) -> str:
 
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-# What each kind of content cannot be without, beside its type.
+# The required fields of each kind of content, beside its type.
 _CONTENT: dict[str, dict[str, type]] = {
     "text": {"text": str},
     "image": {"data": str, "mimeType": str},
@@ -134,7 +131,7 @@ _OF_CALLS = {"content", "structuredContent", "isError", "toolResult"}  # the las
 
 
 def mended(result: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
-    """A server's answer to a request; `report` is told which tools cannot be offered."""
+    """Return a server's answer, rewritten; `report` is called for tools that cannot be offered."""
     if "tools" in result:
         return _listing(result, report)
     return _call_result(result) if _OF_CALLS & result.keys() else result
@@ -152,9 +149,9 @@ def _listing(result: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _tool(listed: Any, report: Report) -> dict[str, Any] | None:
-    """What azent needs to know of a tool; None, and a word on it, where it cannot be offered.
+    """Return the fields of a tool that azent needs; report one that cannot be offered as None.
 
-    An `outputSchema` is left out: the SDK would refuse the text of a result that misses it.
+    `outputSchema` is left out, because the SDK would reject results that violate it.
     """
     name = listed.get("name") if isinstance(listed, dict) else None
     if not isinstance(name, str):
@@ -196,7 +193,7 @@ def _blocks(content: Any) -> Iterator[Any]:
 
 
 def _block(content: Any) -> dict[str, Any]:
-    """One part of a result; what is none of the kinds that the protocol has, as text."""
+    """Return one part of a result; an unknown kind of content becomes text."""
     if not isinstance(content, dict):
         return {"type": "text", "text": content if _is_text(content) else _written(content)}
     needed = _CONTENT.get(str(content.get("type")), {})

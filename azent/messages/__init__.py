@@ -1,4 +1,4 @@
-"""Define the values that travel between the parts of azent, and the JSON forms of stored messages.
+"""Define the values that travel between the parts of azent.
 
 All of them are frozen and have no behaviour. A conversation (`Log`) is a tuple of messages:
 `Question`, `Ranking`, `Reply`, `Result`, `Correction`, `Note`. The log is the whole state of its
@@ -305,15 +305,3 @@ Event: TypeAlias = (
     | Warning
     | Answer
 )
-
-
-def _json_object(value: Any) -> dict[str, Any]:
-    kept = [f for f in dataclasses.fields(value) if f.compare]
-    items = {f.name: getattr(value, f.name) for f in kept}
-    return {f.name: _json_value(items[f.name]) for f in kept if items[f.name] != f.default}
-
-
-def _json_value(item: Any) -> Any:
-    if dataclasses.is_dataclass(item):
-        return _json_object(item)
-    return [_json_value(each) for each in item] if isinstance(item, tuple) else item

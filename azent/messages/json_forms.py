@@ -7,7 +7,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from azent.messages import Correction, Message, Note, Question, Ranking, Reply, Result, _json_object
+from azent.messages import Correction, Message, Note, Question, Ranking, Reply, Result
 
 _KINDS: dict[str, type[Message]] = {
     "question": Question,
@@ -17,8 +17,6 @@ _KINDS: dict[str, type[Message]] = {
     "correction": Correction,
     "note": Note,
 }
-
-
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -50,6 +48,18 @@ def read_as(kind: Any, value: Any) -> Any:
     if kind is Any or type(value) is (origin or kind) or (origin is Literal and value in choices):
         return value
     raise TypeError(f"{value!r:.80} is not of the type {kind}")
+
+
+def _json_object(value: Any) -> dict[str, Any]:
+    stored = [f for f in dataclasses.fields(value) if f.compare]
+    items = {f.name: getattr(value, f.name) for f in stored}
+    return {f.name: _json_value(items[f.name]) for f in stored if items[f.name] != f.default}
+
+
+def _json_value(item: Any) -> Any:
+    if dataclasses.is_dataclass(item):
+        return _json_object(item)
+    return [_json_value(each) for each in item] if isinstance(item, tuple) else item
 
 
 @cache

@@ -1,4 +1,4 @@
-"""One turn of a conversation carried out: models asked, calls run, nothing decided.
+"""Carry out what a turn of a conversation needs: send requests to models, and run calls.
 
 turn           a turn as a generator of events and effects
 effects        what its driver carries out

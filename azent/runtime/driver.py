@@ -45,8 +45,8 @@ def asker(approve: Approve | None) -> Approve:
     """Return the approval function, by default one that refuses. Raises UsageError."""
     if approve is None:
         return nobody
-    asked: Approve = called_with_one("approve", approve, "from a Call to True or False")
-    return asked
+    checked: Approve = called_with_one("approve", approve, "from a Call to True or False")
+    return checked
 
 
 def drive(flow: Flow, model: Model, approve: Approve = nobody) -> Generator[Event, None, None]:

@@ -197,8 +197,8 @@ def check_sendable(dumps: Dumps, tools: Iterable[Tool]) -> None:
         try:
             dumps(tool.function)
         except Exception as error:
-            said = f"{tool.name} cannot be sent to another process: {error}"
-            raise SchemaError(said, SENDABLE_HINT) from error
+            message = f"{tool.name} cannot be sent to another process: {error}"
+            raise SchemaError(message, SENDABLE_HINT) from error
 
 
 def _dumps_of(executor: Executor | None) -> Dumps | None:

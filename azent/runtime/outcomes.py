@@ -156,8 +156,8 @@ def error_of(done: Future[Any]) -> BaseException | None:
 
 def _succeeded(call: Call, value: Any, result_chars: int) -> Result:
     if isinstance(value, Result):
-        said = text_of(value.text, result_chars)
-        return Result(call.tool, said, value.ok, value.problem, value.value, id=call.id)
+        text = text_of(value.text, result_chars)
+        return Result(call.tool, text, value.ok, value.problem, value.value, id=call.id)
     text = text_of(value.text if isinstance(value, Answer) else value, result_chars)
     return Result(call.tool, text, value=value, id=call.id)
 

@@ -208,8 +208,8 @@ def go_to_tool(descriptions: Mapping[str, str]) -> Tool:
 
     go_to.__annotations__ = {"state": Literal[tuple(descriptions)], "return": str}
     about = "; ".join(f"{name}: {text}" for name, text in descriptions.items() if text)
-    said = f"Go on in another state. {about}".strip()
-    return as_tool(tool(name=GO_TO, description=said, repeatable=True)(go_to))
+    description = f"Go on in another state. {about}".strip()
+    return as_tool(tool(name=GO_TO, description=description, repeatable=True)(go_to))
 
 
 def through_states(

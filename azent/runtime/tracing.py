@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of a run, named by the semantic conventions for generative AI.
+"""Record OpenTelemetry spans of a run, named by the semantic conventions for generative AI.
 
     invoke_agent               the run of an agent on a question
     ├── chat MODEL             each request to the model
@@ -126,7 +126,10 @@ def _span(name: str) -> Iterator[Callable[[], AbstractContextManager[object]]]:
     from opentelemetry import trace
 
     span = trace.get_tracer("azent").start_span(name)
-    quietly = {"record_exception": False, "set_status_on_exception": False}  # they tell its words
+    quietly = {
+        "record_exception": False,
+        "set_status_on_exception": False,
+    }  # these would record its message
     try:
         yield partial(trace.use_span, span, **quietly)
     except Exception as error:
@@ -167,9 +170,9 @@ class _Recorder:
             "gen_ai.provider.name": run.provider,
             "gen_ai.request.model": run.model,
         }
-        self._about = run.model
+
         self._open: dict[str, Span] = {}
-        self._run = self._begun("invoke_agent", "", self._model)
+        self._run = self._start("invoke_agent", "", self._model)
         self._context = trace.set_span_in_context(self._run)
         if run.session:
             self._run.set_attribute("gen_ai.conversation.id", run.session)
@@ -191,16 +194,15 @@ class _Recorder:
         """Start or end the span of an event."""
         match event:
             case Asking():
-                self._open[CHAT] = self._begun(
-                    CHAT, self._model["gen_ai.request.model"], self._model
-                )
+                model = self._model
+                self._open[CHAT] = self._start(CHAT, model["gen_ai.request.model"], model)
             case Replied(reply):
                 self._chat_ended(reply.usage, reply.done_reason, reply.raw)
             case CallStarted(call):
-                self._open[call.id] = self._call_begun(call)
+                self._open[call.id] = self._start_call(call)
             case CallFinished(call, result):
-                begun = self._open.pop(call.id) if call.id in self._open else self._call_begun(call)
-                self._call_ended(begun, result)
+                span = self._open.pop(call.id) if call.id in self._open else self._start_call(call)
+                self._call_ended(span, result)
             case Answer(text=text, usage=usage):
                 self._count(self._run, usage)
                 self._say(self._run, "gen_ai.output.messages", _message("assistant", text))
@@ -215,7 +217,7 @@ class _Recorder:
         for span in (*self._open.values(), self._run):
             span.end()
 
-    def _begun(self, operation: str, about: str, attributes: Mapping[str, Any]) -> Span:
+    def _start(self, operation: str, about: str, attributes: Mapping[str, Any]) -> Span:
         is_run = operation == "invoke_agent"
         kinds = self._trace.SpanKind
         return self._tracer.start_span(
@@ -232,9 +234,9 @@ class _Recorder:
         self._say(span, "gen_ai.output.messages", _message("assistant", raw))
         span.end()
 
-    def _call_begun(self, call: Call) -> Span:
+    def _start_call(self, call: Call) -> Span:
         about = {"gen_ai.tool.name": call.tool, "gen_ai.tool.call.id": call.id}
-        span = self._begun("execute_tool", call.tool, {**about, "gen_ai.tool.type": "function"})
+        span = self._start("execute_tool", call.tool, {**about, "gen_ai.tool.type": "function"})
         self._say(span, "gen_ai.tool.call.arguments", call.tool_input)
         return span
 

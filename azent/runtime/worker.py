@@ -1,6 +1,6 @@
-"""The program of an isolated process: it reads one call, runs it, and writes the outcome.
+"""Read one call, run it in this isolated process, and write the outcome.
 
-It ends with the process that started it: when its standard input is closed, it exits.
+The process exits when its standard input is closed, because the process that started it has ended.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def receive(pipe: IO[bytes]) -> bytes:
 
 def main() -> None:
     """Run the call from standard input, write its outcome, and exit."""
-    asked, answer = _own_pipes()
-    where, call = pickle.loads(receive(asked))
-    _die_with_parent(asked, answer)
+    request, answer = _own_pipes()
+    where, call = pickle.loads(receive(request))
+    _die_with_parent(request, answer)
     send(answer, _pickled(_outcome(where, call)))
     os._exit(0)  # do not wait for threads that the function left behind
 
@@ -51,11 +51,11 @@ def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
 
     The function that runs gets an empty standard input, and standard error as its output.
     """
-    asked, answer = os.dup(0), os.dup(1)
+    request, answer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    return os.fdopen(asked, "rb"), os.fdopen(answer, "wb")
+    return os.fdopen(request, "rb"), os.fdopen(answer, "wb")
 
 
 def _outcome(where: Mapping[str, Any], call: bytes) -> Outcome:
@@ -146,23 +146,23 @@ def _load_file(name: str, file: str) -> None:
 
 if sys.platform == "win32":
 
-    def _die_with_parent(asked: IO[bytes], answer: IO[bytes]) -> None:
-        """A thread ends this process with the one that started it."""
-        threading.Thread(target=_wait_for_end, args=(asked,), daemon=True).start()
+    def _die_with_parent(request: IO[bytes], answer: IO[bytes]) -> None:
+        """Start a thread that ends this process when the one that started it ends."""
+        threading.Thread(target=_wait_for_end, args=(request,), daemon=True).start()
 
-    def _wait_for_end(asked: IO[bytes]) -> None:
-        asked.read(1)
+    def _wait_for_end(request: IO[bytes]) -> None:
+        request.read(1)
         os._exit(1)
 
 else:
 
-    def _die_with_parent(asked: IO[bytes], answer: IO[bytes]) -> None:
-        """A watcher ends this process, and all that it starts, with the one that started it.
+    def _die_with_parent(request: IO[bytes], answer: IO[bytes]) -> None:
+        """Start a watcher that ends this process and its children when the parent ends.
 
-        It is a process too, because a function in C may keep every other thread waiting.
+        The watcher is a process, because a function in C may block every thread of this one.
         """
         if os.fork():
             return
         answer.close()
-        asked.read(1)
+        request.read(1)
         os.killpg(0, signal.SIGKILL)

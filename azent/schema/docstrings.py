@@ -1,4 +1,4 @@
-"""What a docstring tells a model: what a function does, and what each parameter is for.
+"""Read from a docstring what a function does, and what each parameter is for.
 
 Four styles are read, also where one docstring mixes them or is laid out carelessly:
 
@@ -9,7 +9,7 @@ Four styles are read, also where one docstring mixes them or is laid out careles
                            city : str
                                Its name.
 
-What is for programmers (raises, examples, references) is left out: each word costs a model time.
+Sections for programmers (raises, examples, references) are left out: each word costs a model time.
 """
 
 from __future__ import annotations

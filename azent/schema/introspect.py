@@ -280,5 +280,5 @@ def _returned_schema(function: Callable[..., Any], hint: Any) -> Json:
     try:
         described = pydantic_schemas({"it": adapter_for(hint, function)}, returned=True)
         return without_references(inlined_own({**described.pop("properties")["it"], **described}))
-    except Exception:  # what it returns need not be known to call it
+    except Exception:  # a call does not need the schema of the returned value
         return {}

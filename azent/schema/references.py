@@ -1,4 +1,4 @@
-"""Replace the references in a JSON Schema, and bound schemas from elsewhere.
+"""Replace the references in a JSON Schema, and limit the size of third parties' schemas.
 
 Small models fail at a `$ref`, and so do grammars for constrained decoding. A reference is replaced
 by its target, unless the target is recursive or the copies would make the schema much larger.
@@ -298,7 +298,7 @@ def _nodes(node: Any) -> int:
     return 1 + sum(map(_nodes, children(node)))
 
 
-# ---- the bounds that schemas from elsewhere keep to ----------------------------------------------
+# ---- limits of schemas of third parties ----------------------------------------------------------
 
 _DEEPEST = 100
 _MOST_NODES = 50_000

@@ -1,4 +1,4 @@
-"""Schemas as text for a prompt, in four styles. The same schemas always give the same text.
+"""Write schemas as text for a prompt, in five styles. The same schemas always give the same text.
 
     json         the JSON Schema of each function on a line of its own, as chat templates write it
     indented     the same over many lines, as people write it: the most tokens
@@ -6,7 +6,7 @@
     typescript   an object type for each function, with comments
     python       a signature on one line for each function, with comments: the fewest tokens
 
-Values are written as JSON in all of them (`true`, `null`), since JSON is what is to come back.
+Values are written as JSON in all of them (`true`, `null`), because models have to reply in JSON.
 """
 
 from __future__ import annotations

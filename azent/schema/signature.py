@@ -92,7 +92,7 @@ def name_of(function: Any, name: str | None) -> str:
 
 
 def _inspected(function: Callable[..., Any], name: str) -> inspect.Signature:
-    if isinstance(function, functools.partial):  # what it wraps does not know what is bound
+    if isinstance(function, functools.partial):  # the inner function lacks the bound arguments
         function = functools.partial(function.func, *function.args, **function.keywords)
     try:
         found = inspect.signature(function)
@@ -203,7 +203,7 @@ def _unpacked(keys: Any, parameter: str, name: str) -> Iterator[Parameter]:
         _checked(Unresolved(keys, f"{type(error).__name__}: {error}"), parameter, name)
         raise
     for key, hint in hints.items():
-        # What the class says of required keys is wrong where its annotations are postponed.
+        # `__required_keys__` of the class is wrong if its annotations are postponed.
         is_required = key in getattr(keys, "__required_keys__", ())
         while (qualifier := get_origin(hint)) in _QUALIFIERS:
             (hint,) = get_args(hint)

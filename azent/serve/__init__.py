@@ -1,13 +1,11 @@
-"""A server that puts azent between any client and any local model.
+"""Serve local models to clients of OpenAI's and Ollama's protocols, with tool calling for all.
 
-It speaks OpenAI's protocol (`/v1/chat/completions`, `/v1/models`) and Ollama's (`/api/chat`,
-`/api/tags`, `/api/show`, `/api/version`). Requests with tools are answered azent's way, so that
-models without native tools make the calls that the client asks for; all others pass through to the
-model's server untouched, where it has one.
+azent answers requests with tools itself, so that models without native tool calling can make calls;
+all other requests pass through to the model's server if it has one.
 
     app(models)        the application, for any ASGI server
     listen(options)    the socket to serve it on
-    run(models)        serve it, until a signal says otherwise
+    run(models)        serve it until a signal ends the process
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The application: which path does what, and its description at /openapi.json."""
+"""Route the paths of the server to what answers them, and describe them at /openapi.json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import azent
 from azent.errors import AzentError, RequestRefused, UsageError
 from azent.models import Model, open_model
 from azent.serve.catalogue import Catalogue
-from azent.serve.chat import Asked, Desk, Metrics, Passing, Reply, Slots, Watched
+from azent.serve.chat import Desk, Metrics, ModelRequest, Passing, Reply, Slots, Watched
 from azent.serve.guard import SMALL_BYTES, Guard, Options, body_of, protocol_of, refusal, refused
 from azent.serve.ollama import OLLAMA, Chat
 from azent.serve.openai import OPENAI, ChatCompletion
@@ -37,12 +37,12 @@ PASSED = (
     "/api/embeddings",
 )
 ANY = ["GET", "HEAD", "POST", "DELETE", "PUT"]
-GONE = 499  # the status that counts a client that left before there was another
+GONE = 499  # the status by which clients that left before the answer are counted
 REFUSED = ("pull", "create", "copy", "delete", "push", "blobs/{digest}")
 
 
 def app(models: Mapping[str, Model], options: Options | None = None) -> ASGIApp:
-    """The application that serves models by the names that clients call them."""
+    """Return the ASGI application that serves models by the names that clients use."""
     options = options or Options()
     opened = {name: open_model(model) for name, model in named("models", models).items()}
     if not opened:
@@ -70,7 +70,7 @@ def app(models: Mapping[str, Model], options: Options | None = None) -> ASGIApp:
 
 
 class Service:
-    """The endpoints, and what they share."""
+    """The endpoints of the server, and the state that they share."""
 
     def __init__(self, catalogue: Catalogue, options: Options) -> None:
         self.catalogue = catalogue
@@ -79,7 +79,7 @@ class Service:
         self.desk = Desk(catalogue, options, slots, self.metrics)
 
     def routes(self) -> list[Route]:
-        """Every path that there is."""
+        """Return the routes of all paths."""
         refusing = [Route(f"/api/{name}", _refuse, methods=ANY) for name in REFUSED]
         return [
             Route(OPENAI.path, self._chat(OPENAI), methods=["POST"]),
@@ -100,7 +100,7 @@ class Service:
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """What the server needs while it runs."""
+        """Keep the clients of the models' servers open while the application runs."""
         async with self.catalogue:
             yield
 
@@ -108,28 +108,28 @@ class Service:
 
     def _chat(self, protocol: Protocol) -> Callable[[Request], Awaitable[ASGIApp]]:
         async def chat(request: Request) -> ASGIApp:
-            return Watched(Reply(self.desk, await self._asked(protocol, request)))
+            return Watched(Reply(self.desk, await self._read(protocol, request)))
 
         return chat
 
     async def passing(self, request: Request) -> ASGIApp:
         path = request.url.path
-        asked = await self._asked(protocol_of(path), request)
-        return Watched(Passing(self.desk, asked, path))
+        chat = await self._read(protocol_of(path), request)
+        return Watched(Passing(self.desk, chat, path))
 
-    async def _asked(self, protocol: Protocol, request: Request) -> Asked:
-        """A request for a model, read once there is room for it in the queue."""
+    async def _read(self, protocol: Protocol, request: Request) -> ModelRequest:
+        """Read a request for a model, if there is room for it in the queue."""
         self.desk.slots.check_room()
-        return Asked(protocol, await self._body(request))
+        return ModelRequest(protocol, await self._body(request))
 
     async def _body(self, request: Request) -> Body:
-        """The JSON object that a request brings; a large one is read in a thread."""
+        """Parse the JSON object in the body of a request; a large one in a thread."""
         raw = await request.body()
         if len(raw) <= SMALL_BYTES:
             return body_of(raw)
         return await self.desk.in_thread(partial(body_of, raw))
 
-    # ---- what there is ---------------------------------------------------------------------------
+    # ---- the models and the server itself --------------------------------------------------------
 
     async def list_openai(self, request: Request) -> Response:
         return Json(self.catalogue.openai_list())
@@ -160,7 +160,7 @@ class Service:
 
 
 class _Counting:
-    """Counts requests by route and status, those that the guard refuses too."""
+    """Middleware that counts requests by route and status, also those that the guard refuses."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
@@ -203,13 +203,13 @@ async def _on_azent_error(request: Request, error: Exception) -> Response:
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    said = {404: "there is nothing at this path", 405: "this path takes another method"}
-    message = said.get(error.status_code, error.detail)
+    messages = {404: "there is nothing at this path", 405: "this path takes another method"}
+    message = messages.get(error.status_code, error.detail)
     return refused(request.url.path, error.status_code, message)
 
 
 async def _on_disconnect(request: Request, error: Exception) -> Response:
-    """The answer to a client that left while it sent its request: nobody reads it."""
+    """Return the answer to a client that left while it sent its request; nobody reads it."""
     return Response(status_code=GONE)
 
 
@@ -218,7 +218,7 @@ async def _on_any_error(request: Request, error: Exception) -> Response:
     return refused(request.url.path, 500, message)
 
 
-# ---- the description of the server, made of the shapes that bodies are read with -----------------
+# ---- the description of the server, made of the models that validate bodies ----------------------
 
 
 REFERENCE = "#/components/schemas/{model}"
@@ -232,7 +232,7 @@ class Show(BaseModel):
 
 
 def description(models: Iterable[str]) -> dict[str, Any]:
-    """The server in OpenAPI 3.1, with the models that it serves."""
+    """Return the description of the server in OpenAPI 3.1, with the models that it serves."""
     shapes = [(ChatCompletion, "validation"), (Chat, "validation"), (Show, "validation")]
     _, schemas = models_json_schema(shapes, ref_template=REFERENCE)  # type: ignore[arg-type]  # its mode is a Literal
     shown = schemas["$defs"]

@@ -1,8 +1,7 @@
-"""The models that are served: their names, their servers, and how each protocol describes them.
+"""Find models by name, describe them in each protocol, and pass requests on to their servers.
 
-What is passed on to a server is written anew from what was checked: other servers read JSON in
-other ways (the first of two keys, keys in any case), and could see another model in a client's own
-bytes.
+A body is passed on as new JSON of the checked values: servers parse JSON differently (the first of
+two equal keys, keys in any case), and could find another model in a client's own bytes.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ if TYPE_CHECKING:
 
 
 LATEST = ":latest"
-LIST_SECONDS = 10.0  # that a server may take to describe its models
-OLDEST_VERSION = "0.9.3"  # of Ollama, whose protocol is spoken where no Ollama stands behind
+LIST_SECONDS = 10.0  # the time limit for a server to describe its models
+OLDEST_VERSION = "0.9.3"  # the version of Ollama to name if no model is on an Ollama server
 
 
 class Catalogue:
-    """Models by the names that clients call them. Enter it to open the ways to their servers."""
+    """The models by the names that clients use; as a context, it keeps their clients open."""
 
     def __init__(self, models: Mapping[str, Model]) -> None:
         self.models = dict(models)
@@ -58,7 +57,7 @@ class Catalogue:
             await upstream.close()
 
     def find(self, name: object) -> tuple[str, Model]:
-        """The model of a name, `:latest` said or not. Raises RequestRefused."""
+        """Return the model of a name, with or without `:latest`. Raises RequestRefused."""
         if not isinstance(name, str) or not name:
             raise RequestRefused("the request names no model")
         for known in (name, name.removesuffix(LATEST), name + LATEST):
@@ -68,7 +67,7 @@ class Catalogue:
         raise RequestRefused(f"model {name!r} not found", f"Served here: {there}.", status=404)
 
     def upstream(self, name: str, protocol: Protocol) -> Upstream | None:
-        """The server of a model, if it speaks the protocol."""
+        """Return the server of a model, if it speaks the protocol."""
         server = self._upstreams.get(name)
         return server if server is not None and server.speaks(protocol) else None
 
@@ -84,9 +83,9 @@ class Catalogue:
     # ---- Ollama ----------------------------------------------------------------------------------
 
     async def ollama_tags(self, path: str = "/api/tags") -> Body:
-        """The models that are served, as their server lists them.
+        """Return the served models, as their servers list them.
 
-        A server that is down hides the models of no other; ModelError is raised where none is left.
+        Servers that are down are left out. Raises ModelError if all are.
         """
         listed: list[Body] = []
         down: list[ModelError] = []
@@ -103,23 +102,23 @@ class Catalogue:
         upstream = self.upstream(name, OLLAMA)
         if upstream is None:
             return [self._tag(name)]
-        return _named(await _asked(upstream, "GET", path), upstream.model)
+        return _named(await _fetch(upstream, "GET", path), upstream.model)
 
     async def ollama_show(self, name: str, body: Body) -> Body:
-        """A model's description, with "tools" among what it can do."""
+        """Return a model's description, with "tools" among its capabilities."""
         upstream = self.upstream(name, OLLAMA)
         shown = self._shown(name)
         if upstream is not None:
             content = line({**body, "model": upstream.model, "name": upstream.model})
-            shown = await _asked(upstream, "POST", "/api/show", content)
+            shown = await _fetch(upstream, "POST", "/api/show", content)
         can = shown.get("capabilities") or ["completion"]
         return {**shown, "capabilities": list(dict.fromkeys([*can, "tools"]))}
 
     async def ollama_version(self) -> Body:
-        """The version of the Ollama behind, else one whose protocol this is."""
+        """Return the version of the models' Ollama server, else one with the same protocol."""
         for upstream in self._upstreams.values():
             if upstream.speaks(OLLAMA):
-                return await _asked(upstream, "GET", "/api/version")
+                return await _fetch(upstream, "GET", "/api/version")
         return {"version": OLDEST_VERSION, "azent": azent.__version__}
 
     def _tag(self, name: str) -> Body:
@@ -147,18 +146,18 @@ _DETAILS = {
 }
 
 
-async def _asked(upstream: Upstream, method: str, path: str, content: bytes | None = None) -> Body:
-    """What a server says at a path. Raises ModelError."""
+async def _fetch(upstream: Upstream, method: str, path: str, content: bytes | None = None) -> Body:
+    """Return the JSON object that a server answers at a path. Raises ModelError."""
     url, deadline = upstream.address + path, deadline_in(LIST_SECONDS)
     answer = await upstream.send(method, url, content, deadline)
-    said = await answer.json()
-    if answer.status >= 400 or not isinstance(said, dict):
+    body = await answer.json()
+    if answer.status >= 400 or not isinstance(body, dict):
         raise ModelError(f"the model's server at {upstream.address} answered {answer.status}")
-    return said
+    return body
 
 
 def _named(listed: Mapping[str, Any], name: str) -> list[Body]:
-    """The entry of a model in what its server lists."""
+    """Return the entries of a model in its server's list."""
     names = {name, name.removesuffix(LATEST), name + LATEST}
     models = listed.get("models")
     return [m for m in models if m.get("name") in names] if isinstance(models, list) else []
@@ -179,17 +178,17 @@ OWN = {
 }
 HEADERS = {"content-type": "application/json", "accept-encoding": "identity"}
 LOGIN_HINT = "Who runs azent has to give it a key or a login for that server."
-LOGIN_STATUSES = (401, 403, 407)  # of a server that does not know azent; the client is not meant
-MOST_READ = 16 * 1024 * 1024  # bytes of an answer that is read whole
+LOGIN_STATUSES = (401, 403, 407)  # azent itself is refused by the server, not the client
+MOST_READ = 16 * 1024 * 1024  # the most bytes of an answer that is read whole
 
 
 def deadline_in(seconds: float | None) -> float | None:
-    """The time on the loop's clock after so many seconds; None for no limit."""
+    """Return the time on the event loop's clock after so many seconds; None for no limit."""
     return None if seconds is None else asyncio.get_running_loop().time() + seconds
 
 
 class Upstream:
-    """The server of a model: under which URL it speaks each protocol, and a client for it."""
+    """The server of a model: its URL for each protocol, and an HTTP client for it."""
 
     def __init__(self, address: str, model: str, bases: Mapping[str, str], client: Any) -> None:
         self.address = address
@@ -203,14 +202,14 @@ class Upstream:
     async def ask(
         self, protocol: Protocol, path: str, body: Body, deadline: float | None
     ) -> Answered:
-        """Pass a body on, with the model by the name that its server knows."""
+        """Pass a body on, with the model's name on that server in it."""
         url = self.bases[protocol.name] + path.removeprefix(protocol.prefix)
         return await self.send("POST", url, line({**body, "model": self.model}), deadline)
 
     async def send(
         self, method: str, url: str, content: bytes | None, deadline: float | None
     ) -> Answered:
-        """Send a request, and wait for the beginning of the answer. Raises ModelError's kinds."""
+        """Send a request and wait for the headers of the answer. Raises ModelError's kinds."""
         import httpx
 
         request = self.client.build_request(method, url, content=content, headers=HEADERS)
@@ -232,9 +231,9 @@ class Upstream:
         return Answered(response, self.address, deadline)
 
     def _check_status(self, status: int) -> None:
-        """Raise ModelError for a status that is not meant for the client, or means nothing to it.
+        """Raise ModelError for a status that a client must not get: logins and redirects.
 
-        A client that followed a redirect would leave azent, with its conversation.
+        A client that followed a redirect would send its conversation past azent.
         """
         if status in LOGIN_STATUSES:
             message = f"the model's server at {self.address} refused azent ({status})"
@@ -248,20 +247,20 @@ class Upstream:
 
 
 class Answered:
-    """What a server answered, as an application that gives it to the client as it comes."""
+    """The answer of a server, as an application that streams it to the client."""
 
     def __init__(self, response: httpx.Response, address: str, deadline: float | None) -> None:
         self.response = response
         self.address = address
         self.deadline = deadline
-        self.content: bytes | None = None  # where it was read before it was passed on
+        self.content: bytes | None = None  # once it was read as a whole
 
     @property
     def status(self) -> int:
         return self.response.status_code
 
     async def json(self) -> Any:
-        """All of it, as JSON; None where it is none. Raises ModelTimeout, ReplyBroken."""
+        """Return all of it as JSON; None if it is none. Raises ModelTimeout, ReplyBroken."""
         self.content = await self._whole()
         try:
             return json.loads(self.content)
@@ -293,7 +292,7 @@ class Answered:
             async with asyncio.timeout_at(self.deadline):
                 await self._send_all(send)
         except (httpx.TransportError, TimeoutError):
-            return  # an answer that broke off, or took too long, is not given an end here
+            return  # without the end of the body, so that the client sees that it is incomplete
         finally:
             await self.response.aclose()
 
@@ -317,7 +316,7 @@ def _kept(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 
 
 def upstream_of(model: Model) -> Upstream | None:
-    """The server of a model that has one."""
+    """Return the server of a model; None for one without a server."""
     if isinstance(model, Ollama):
         bases = {protocol.name: model.host + protocol.prefix for protocol in (OPENAI, OLLAMA)}
         return Upstream(model.host, model.name, bases, _client(model))
@@ -327,7 +326,7 @@ def upstream_of(model: Model) -> Upstream | None:
 
 
 def _client(model: Ollama | OpenAI) -> httpx.AsyncClient:
-    """A client with the model's limits of silence; how many connections, is for others to say."""
+    """Return an HTTP client with the model's timeouts; `Slots` limits its connections."""
     import httpx
 
     return httpx.AsyncClient(

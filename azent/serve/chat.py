@@ -1,10 +1,7 @@
-"""How a chat finds its way to the model, and what is counted of it.
+"""Answer requests for models, one queue before all of them, and count requests and replies.
 
-A chat with tools (or with calls and results in it) is azent's to answer. Any other goes to the
-model's own server, or where there is none, is answered by the model directly.
-
-A client that finds the queue full is told when to come back, at once. One that hangs up is only
-seen by whoever listens for it: so listening goes on beside the work, and the work is cancelled.
+azent answers a chat with tools, or with calls and results in it. Any other goes to the model's own
+server, or to the model if it has none. Work is cancelled when its client disconnects.
 """
 
 from __future__ import annotations
@@ -43,12 +40,12 @@ if TYPE_CHECKING:
 
 
 Outcome = TypeVar("Outcome")
-THREADS = 2  # that read and check requests beside the event loop; more would only slow it down
+THREADS = 2  # that parse and check requests; more would slow down the event loop
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What all chats share."""
+    """The state that all requests for models share."""
 
     catalogue: Catalogue
     options: Options
@@ -57,25 +54,25 @@ class Desk:
     threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
 
     async def in_thread(self, work: Callable[[], Outcome]) -> Outcome:
-        """Do work that may take long where it does not hold up the other clients."""
+        """Do long work in a thread, so that it does not block other clients."""
         return await to_thread.run_sync(work, limiter=self.threads)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request as it came: by which protocol, and its body."""
+class ModelRequest:
+    """A request for a model: its protocol and its body."""
 
     protocol: Protocol
     body: Body
 
 
 class Reply:
-    """The answer to one request, as an application."""
+    """An application that answers one chat."""
 
-    def __init__(self, desk: Desk, asked: Asked) -> None:
+    def __init__(self, desk: Desk, request: ModelRequest) -> None:
         self.desk = desk
-        self.asked = asked
-        self.name, self.model = desk.catalogue.find(asked.body.get("model"))
+        self.request = request
+        self.name, self.model = desk.catalogue.find(request.body.get("model"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self.desk.slots.taken():
@@ -83,23 +80,23 @@ class Reply:
             await answer(scope, receive, send)
 
     async def _passed(self) -> Answered | None:
-        """What the model's own server says, if the request is for it."""
-        protocol = self.asked.protocol
+        """Return the answer of the model's own server; None if azent has to answer."""
+        protocol = self.request.protocol
         upstream = self.desk.catalogue.upstream(self.name, protocol)
-        if upstream is None or needs_azent(self.asked.body):
+        if upstream is None or needs_azent(self.request.body):
             return None
         path, deadline = protocol.path, deadline_in(self.desk.options.timeout)
-        said = await upstream.ask(protocol, path, self.asked.body, deadline)
-        if said.status == 404 and await _lacks(protocol, said):
+        answer = await upstream.ask(protocol, path, self.request.body, deadline)
+        if answer.status == 404 and await _lacks(protocol, answer):
             return None
         self.desk.metrics.count_passed()
-        return said
+        return answer
 
     async def _answer(self) -> ASGIApp:
-        """azent's own reply; one that is not streamed is awaited here."""
-        protocol = self.asked.protocol
-        check_messages(self.asked.body)
-        wanted = await self.desk.in_thread(partial(protocol.wanted, self.asked.body))
+        """Return azent's own reply: a stream, or JSON once the reply is complete."""
+        protocol = self.request.protocol
+        check_messages(self.request.body)
+        wanted = await self.desk.in_thread(partial(protocol.wanted, self.request.body))
         heading = Heading(new_id("chatcmpl-"), wanted.model, time.time())
         pieces = self._pieces(wanted, self.model)
         if wanted.stream:
@@ -118,32 +115,32 @@ class Reply:
 
 
 class Passing:
-    """Any other request that a model's own server answers, if it has one, as an application."""
+    """An application that passes a request other than a chat on to the model's own server."""
 
-    def __init__(self, desk: Desk, asked: Asked, path: str) -> None:
+    def __init__(self, desk: Desk, request: ModelRequest, path: str) -> None:
         self.desk = desk
-        self.asked = asked
+        self.request = request
         self.path = path
-        self.name, _ = desk.catalogue.find(asked.body.get("model"))
+        self.name, _ = desk.catalogue.find(request.body.get("model"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        protocol = self.asked.protocol
+        protocol = self.request.protocol
         upstream = self.desk.catalogue.upstream(self.name, protocol)
         if upstream is None:
             raise RequestRefused(f"{self.name!r} has no server that knows {self.path}", status=404)
         async with self.desk.slots.taken():
             deadline = deadline_in(self.desk.options.timeout)
-            said = await upstream.ask(protocol, self.path, self.asked.body, deadline)
+            answer = await upstream.ask(protocol, self.path, self.request.body, deadline)
             self.desk.metrics.count_passed()
-            await said(scope, receive, send)
+            await answer(scope, receive, send)
 
 
-async def _lacks(protocol: Protocol, said: Answered) -> bool:
-    """Does a server not know the protocol at all? One that does says its 404 in its shape.
+async def _lacks(protocol: Protocol, answer: Answered) -> bool:
+    """Return whether a 404 means that a server lacks the protocol: it is not in its error format.
 
-    This is asked for each request anew: a 404 may also come from a proxy that has just restarted.
+    The result is not stored, because a 404 may also come from a proxy that has just restarted.
     """
-    body = await said.json()
+    body = await answer.json()
     error = body.get("error") if isinstance(body, dict) else None
     return type(error) is not type(protocol.error(404, "")["error"])
 
@@ -151,12 +148,12 @@ async def _lacks(protocol: Protocol, said: Answered) -> bool:
 # ---- the queue before the models -----------------------------------------------------------------
 
 
-LONGEST_WAIT = 60  # seconds that a client is told to wait at most
-WEIGHT = 0.2  # of the newest reply in the average of how long replies take
+LONGEST_WAIT = 60  # the most seconds in a Retry-After header
+WEIGHT = 0.2  # of the newest reply in the moving average of the seconds that a reply takes
 
 
 class Slots:
-    """`parallel` requests at work at once, and `waiting` more that wait for their turn."""
+    """A queue: `parallel` requests run at once, and at most `waiting` more wait."""
 
     def __init__(self, parallel: int, waiting: int) -> None:
         self.parallel = parallel
@@ -174,7 +171,7 @@ class Slots:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """A slot, for as long as the context lasts. Raises RequestRefused (429) when full."""
+        """Wait for a slot and take it for the context. Raises RequestRefused (429) when full."""
         self.check_room()
         async with self._limiter:
             began = time.monotonic()
@@ -204,7 +201,7 @@ class Slots:
 
 
 class Watched:
-    """An application whose work is cancelled when the client hangs up."""
+    """An application whose work is cancelled when the client disconnects."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -215,7 +212,7 @@ class Watched:
             group.start_soon(_cancel_at_disconnect, receive, group.cancel_scope)
             try:
                 await self.app(scope, receive, send)
-            except Exception as error:  # kept, since the group would wrap it in another
+            except Exception as error:  # raised below, because the group would wrap it in another
                 failure = error
             group.cancel_scope.cancel()
         if failure is not None:
@@ -229,10 +226,10 @@ async def _cancel_at_disconnect(receive: Receive, work: CancelScope) -> None:
 
 
 class Stream:
-    """An application that streams pieces.
+    """An application that streams pieces, and closes their `source` at the end.
 
-    It begins with the first, so that what fails before has a status of its own; what fails later is
-    told in the stream. However it ends, the `source` that the pieces are made of is closed.
+    The response starts with the first piece, so that an earlier error has an HTTP status; a later
+    error is written into the stream.
     """
 
     def __init__(
@@ -247,15 +244,15 @@ class Stream:
             await self._send_all(scope, receive, send)
 
     async def _send_all(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
+        is_started = False
         try:
             async for piece in self.pieces:
-                if not begun:
+                if not is_started:
                     await send(_start(self.media_type))
-                    begun = True
+                    is_started = True
                 await _send_piece(send, piece)
         except AzentError as error:
-            if not begun:
+            if not is_started:
                 await refusal(scope["path"], error)(scope, receive, send)
                 return
             protocol = protocol_of(scope["path"])
@@ -285,7 +282,7 @@ TOTALS = {
 
 
 class Metrics:
-    """Counts of requests, and of what models made of them."""
+    """Prometheus' metrics of requests and replies."""
 
     media_type = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -307,7 +304,7 @@ class Metrics:
         self._gauge("waiting", "Requests that wait now.").set_function(lambda: slots.waiting)
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
-        """Count a request that is over; `route` is one of a few, never what a client sent."""
+        """Count a finished request; `route` is one of a few, never a path that a client made up."""
         self.requests.labels(route, status).inc()
         self.seconds.observe(seconds)
 
@@ -324,7 +321,7 @@ class Metrics:
         self.totals["reply_tokens"].inc(finish.usage.reply_tokens)
 
     def text(self) -> str:
-        """All of it, in Prometheus' text form."""
+        """Return all metrics in Prometheus' text format."""
         from prometheus_client import generate_latest
 
         return generate_latest(self.registry).decode()

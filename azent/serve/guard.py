@@ -1,11 +1,8 @@
-"""How the server is set, who may come in with which body, and how a refusal is answered.
+"""Define the server's options, check requests before they are parsed, and answer refused ones.
 
-A browser lets any page that it shows talk to this machine's ports. So the name by which the server
-is called must be one of its own (a foreign one is a rebound DNS name), and a page that asks must be
-one that was named. A token, where there is one, is compared in constant time.
-
-A body is counted before it is parsed: a few megabytes of brackets become gigabytes of Python
-objects. What is counted here holds for whole bodies; `translate` limits the schemas in them.
+Any page in a browser can send requests to this machine's ports. So the Host header must name this
+server (DNS rebinding), and the Origin must be a page that the options name. A body's values are
+counted before it is parsed, because a few megabytes of brackets become gigabytes of objects.
 """
 
 from __future__ import annotations
@@ -54,18 +51,24 @@ LEAST = {"max_bytes": 1, "max_total_bytes": 1, "parallel": 1, "waiting": 0, "rep
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the server is set.
+    """The options of the server.
 
-    `host` and `port` are where it listens. `hosts` are further names by which clients may call it,
-    `origins` the web pages ("https://chat.example") that may. `token` is what clients must bear.
-    `max_bytes` is the most of one request's body, `max_total_bytes` that of all bodies together.
-    `parallel` requests are at work at once and `waiting` more may wait; beyond, clients are told to
-    come back. `repairs` is the most corrections in a row. In seconds: `timeout` is the most for a
-    reply (None: no limit), `read_timeout` for a client to send its request, `write_timeout` for it
-    to take what is waiting for it, `grace` for replies to end when the server is told to stop.
-    `prompts` names a prompt set. `encoder` tells how near the functions are to a question: an
-    address, an open one, "auto" (the one inside the process, where it is installed) or None.
-    `verbose` writes a line for each request. Raises UsageError for what can be none of these.
+    - `host`, `port`: the address to listen on.
+    - `hosts`: further names that a Host header may have.
+    - `origins`: the web pages that may send requests ("https://chat.example").
+    - `token`: the bearer token that clients must send.
+    - `max_bytes`, `max_total_bytes`: the most bytes of one request's body, and of all together.
+    - `parallel`, `waiting`: how many requests run at once, and how many more may wait.
+    - `repairs`: the most corrections in a row.
+    - `timeout`: the most seconds for a reply; None for no limit.
+    - `read_timeout`, `write_timeout`: the most seconds for a client to send its request, and to
+      read what was sent to it.
+    - `grace`: the seconds for replies to end when the server stops.
+    - `prompts`: the name of a prompt set.
+    - `encoder`: ranks the functions for a question: an address, an open one, "auto" or None.
+    - `verbose`: whether to log each request.
+
+    Raises UsageError for a value out of range.
     """
 
     host: str = "127.0.0.1"
@@ -99,20 +102,20 @@ class Options:
 
     @property
     def is_local(self) -> bool:
-        """Is it reached from this machine alone?"""
+        """Return whether the server can be reached from this machine only."""
         return self.host in LOOPBACK
 
 
-# ---- who may come in -----------------------------------------------------------------------------
+# ---- access control ------------------------------------------------------------------------------
 
 
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 EVERYWHERE = ("0.0.0.0", "::")
-OPEN_PATHS = ("/health",)  # what may be asked without a token
+OPEN_PATHS = ("/health",)  # these need no token
 
 
 class Guard:
-    """The application behind its checks."""
+    """Middleware that refuses requests by their Host, Origin, token and body."""
 
     def __init__(self, app: ASGIApp, options: Options) -> None:
         self.app = app
@@ -132,7 +135,7 @@ class Guard:
             await self.app(scope, limited, send)
 
     def check(self, path: str, headers: Mapping[str, str]) -> None:
-        """Raise RequestRefused for what may not come in."""
+        """Raise RequestRefused for a request with a wrong host, origin or token."""
         self._check_host(headers.get("host", ""))
         self._check_origin(headers.get("origin"), headers.get("host", ""))
         if self.options.token is not None and path not in OPEN_PATHS:
@@ -177,11 +180,11 @@ def _is_address(name: str) -> bool:
 
 
 MOST_VALUES = 200_000  # in one body
-DEEPEST = 128  # arrays and objects inside each other
+DEEPEST = 128  # nested arrays and objects
 SMALL_BYTES = 16 * 1024  # a body that is larger should be read in a thread
-BUSY_SECONDS = 5  # after which a client is told to come back, where bodies fill the memory
+BUSY_SECONDS = 5  # for the Retry-After header if the bodies under way exceed their limit
 
-# Fields that servers in Go read in any case: `"MODEL"` beside `"model"` would choose another one.
+# Servers in Go read these fields in any case: `"MODEL"` beside `"model"` would choose another one.
 FIELDS = {"name", "keep_alive", *ChatCompletion.model_fields, *Chat.model_fields}
 OTHER_MODELS = {  # by which some servers choose another model, an adapter of one, or a server
     "models",
@@ -196,26 +199,26 @@ OTHER_MODELS = {  # by which some servers choose another model, an adapter of on
     "api_base",
     "base_url",
 }
-# Fields that are options too, in Ollama's protocol; as an option, any other would take the place of
-# the field of that name where a server has all of them in one object.
+# In Ollama's protocol these fields may be options too. No other field may: a server that merges
+# both would let the option replace the field.
 BOTH = {"temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty"}
 NO_OPTIONS = FIELDS - BOTH - {"max_tokens", "max_completion_tokens"}
-# A string is one token, whether it ends or not. `*+` never goes back, which keeps this linear.
+# A string is one token, complete or not. The possessive `*+` keeps the match linear.
 TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{]|[\]}]|,', re.DOTALL)
 
 
 class BodyLimits:
-    """The limits of bodies, and the bytes that all bodies of requests under way take together."""
+    """The limits of bodies, and the total bytes of the bodies of all requests under way."""
 
     def __init__(self, options: Options) -> None:
         self.most = options.max_bytes
         self.most_together = options.max_total_bytes
         self.seconds = options.read_timeout
-        self.held = 0
+        self.total = 0
 
     @asynccontextmanager
     async def receiving(self, receive: Receive) -> AsyncIterator[Receive]:
-        """A `receive` that raises RequestRefused where a body goes beyond a limit.
+        """Give a `receive` that raises RequestRefused for a body beyond a limit.
 
         The bytes of the body count until the context is left.
         """
@@ -227,7 +230,7 @@ class BodyLimits:
         async def limited() -> Message:
             nonlocal taken, complete
             if complete:
-                return await receive()  # waits for the client to leave, for as long as it stays
+                return await receive()  # waits until the client disconnects
             try:
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
@@ -235,7 +238,7 @@ class BodyLimits:
                 raise RequestRefused("the body did not come in time", status=408) from error
             size = len(message.get("body", b""))
             taken += size
-            self.held += size
+            self.total += size
             complete = not message.get("more_body", False)
             self._check(taken)
             return message
@@ -243,17 +246,17 @@ class BodyLimits:
         try:
             yield limited
         finally:
-            self.held -= taken
+            self.total -= taken
 
     def check_length(self, length: str) -> None:
-        """Refuse a body by the length that its header names. Raises RequestRefused."""
+        """Raise RequestRefused for a Content-Length that is invalid or too large."""
         if length.isdecimal() and int(length) > self.most:
             raise _too_large(self.most)
 
     def _check(self, taken: int) -> None:
         if taken > self.most:
             raise _too_large(self.most)
-        if self.held > self.most_together and taken > SMALL_BYTES:
+        if self.total > self.most_together and taken > SMALL_BYTES:
             message = f"the requests under way hold {self.most_together:,} bytes"
             hint = "Come back later."
             raise RequestRefused(message, hint, status=503, retry_after=BUSY_SECONDS)
@@ -265,11 +268,11 @@ def _too_large(most: int) -> RequestRefused:
 
 
 def body_of(raw: bytes) -> Body:
-    """The JSON object that a request brings. Raises RequestRefused."""
+    """Parse the JSON object in a body. Raises RequestRefused."""
     _check_structure(raw)
     try:
         body = json.loads(raw, parse_constant=_no_constant, parse_float=_finite)
-        if b"\\ud" in raw.lower():  # half a character, which no answer could name
+        if b"\\ud" in raw.lower():  # a lone surrogate, which no answer could contain
             json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise RequestRefused("the body is not JSON") from error
@@ -280,7 +283,7 @@ def body_of(raw: bytes) -> Body:
 
 
 def _check_structure(raw: bytes) -> None:
-    """Refuse a body with too many values, or too deep, before anything is made of it."""
+    """Raise RequestRefused for a body with too many values or too deep nesting; parse nothing."""
     opened = raw.count(b"[") + raw.count(b"{")
     if opened <= DEEPEST and opened + raw.count(b",") <= MOST_VALUES:
         return
@@ -299,7 +302,7 @@ def _check_structure(raw: bytes) -> None:
 
 
 def _check_keys(body: Body) -> None:
-    """Refuse keys that a server behind might read as other ones than were checked here."""
+    """Raise RequestRefused for keys that a model's server could read differently than azent."""
     for key in body:
         if key not in FIELDS and key.casefold() in FIELDS:
             raise RequestRefused(f"{key!r} must be written {key.casefold()!r}")
@@ -327,7 +330,7 @@ def _finite(digits: str) -> float:
     return number
 
 
-# ---- errors as answers, in the shape of the protocol that was spoken -----------------------------
+# ---- errors as answers, in the format of the client's protocol -----------------------------------
 
 
 STATUSES: dict[type[AzentError], int] = {
@@ -340,19 +343,19 @@ STATUSES: dict[type[AzentError], int] = {
     SchemaError: 400,
     UsageError: 400,
 }
-CLIENTS_FAULTS = (400, 413, 422, 429)  # statuses of the model's server that are the client's too
-LATER_SECONDS = 5  # to come back after, where the model's server has not said when
-UNREAD = (408, 413, 503)  # refusals of a body of which more may come: nobody would read it
-BAD_GATEWAY = 502  # the model failed in a way that is neither the client's fault nor the server's
+CLIENTS_FAULTS = (400, 413, 422, 429)  # statuses of the model's server that the client gets too
+LATER_SECONDS = 5  # for the Retry-After header if the model's server gave none
+UNREAD = (408, 413, 503)  # the rest of the body is not read, so the connection is closed
+BAD_GATEWAY = 502  # for any other failure of the model
 
 
 def protocol_of(path: str) -> Protocol:
-    """The protocol that is spoken at a path."""
+    """Return the protocol that a path belongs to."""
     return OLLAMA if path.startswith("/api/") else OPENAI
 
 
 def status_of(error: AzentError) -> int:
-    """The HTTP status that says whose fault an error is."""
+    """Return the HTTP status for an error."""
     if isinstance(error, RequestRefused):
         return error.status
     if isinstance(error, ModelRefused) and error.status in CLIENTS_FAULTS:
@@ -362,18 +365,18 @@ def status_of(error: AzentError) -> int:
 
 
 def words_of(error: AzentError) -> str:
-    """An error as a sentence and a way out, where that is one for clients."""
+    """Return an error's message, with its hint if that is for clients."""
     hint = "" if isinstance(error, SchemaError) else error.hint
     return f"{error}. {hint}".removesuffix(". ")
 
 
 def refusal(path: str, error: AzentError) -> Response:
-    """The answer to a request that failed."""
+    """Return the answer to a request that failed with an error."""
     return refused(path, status_of(error), words_of(error), getattr(error, "retry_after", 0))
 
 
 def refused(path: str, status: int, message: str, retry_after: int = 0) -> Response:
-    """An error of a status, in the shape of the path's protocol."""
+    """Return an error answer in the format of the path's protocol."""
     headers = {"Retry-After": str(retry_after)} if retry_after else {}
     if status == 429:
         headers.setdefault("Retry-After", str(LATER_SECONDS))

@@ -1,4 +1,4 @@
-"""Ollama's protocol: chats, streamed as lines of JSON or whole."""
+"""Read and write chats in Ollama's protocol, streamed as lines of JSON or whole."""
 
 from __future__ import annotations
 
@@ -24,13 +24,20 @@ from azent.serve.protocol import (
     new_id,
     shaped,
 )
-from azent.serve.translate import Said, Wanted, arguments_of, check_schemas, image_of, specs_of
+from azent.serve.translate import (
+    ClientMessage,
+    Wanted,
+    arguments_of,
+    check_schemas,
+    image_of,
+    specs_of,
+)
 
-NOT_FOR_CLIENTS = {"num_ctx"}  # another context would load the model anew for each client
+NOT_FOR_CLIENTS = {"num_ctx"}  # a changed context window makes the server load the model again
 NANOSECONDS = 1_000_000_000
 
 
-# ---- shapes of bodies ----------------------------------------------------------------------------
+# ---- the format of bodies ------------------------------------------------------------------------
 
 
 class ChatMessage(Open):
@@ -59,17 +66,17 @@ class Chat(Open):
     stream: bool | None = True
 
 
-# ---- what comes in -------------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------------------
 
 
 def wanted(body: Body) -> Wanted:
-    """What a request wants. Raises RequestRefused."""
+    """Read a chat request. Raises RequestRefused."""
     chat = shaped(Chat, body)
     check_schemas([chat.format])
     specs = specs_of(tool.function.model_dump() for tool in chat.tools or ())
     return Wanted(
         model=chat.model,
-        said=tuple(map(_said, chat.messages)),
+        messages=tuple(map(_message, chat.messages)),
         specs=specs,
         choice=_choice(chat, specs),
         output={"type": "object"} if chat.format == "json" else chat.format or None,
@@ -78,12 +85,12 @@ def wanted(body: Body) -> Wanted:
     )
 
 
-def _said(message: ChatMessage) -> Said:
+def _message(message: ChatMessage) -> ClientMessage:
     calls = tuple(
         Call(call.function.name, arguments_of(call.function.arguments or {}), id=call.id)
         for call in message.tool_calls or ()
     )
-    return Said(
+    return ClientMessage(
         message.role,
         message.content or "",
         tuple(map(image_of, message.images or ())),
@@ -101,11 +108,11 @@ def _choice(chat: Chat, specs: Mapping[str, Any]) -> str:
     raise RequestRefused(f"tool_choice is {name!r}, which is not among the tools")
 
 
-# ---- what goes out -------------------------------------------------------------------------------
+# ---- replies -------------------------------------------------------------------------------------
 
 
 def whole(reply: Whole, heading: Heading) -> Body:
-    """A reply as one object."""
+    """Return a reply as one object."""
     message: Body = {"role": "assistant", "content": reply.text}
     if reply.thinking:
         message["thinking"] = reply.thinking
@@ -117,7 +124,7 @@ def whole(reply: Whole, heading: Heading) -> Body:
 async def stream(
     pieces: AsyncIterator[Piece], heading: Heading, wanted: Wanted
 ) -> AsyncIterator[bytes]:
-    """A reply as lines of JSON."""
+    """Yield a reply as lines of JSON."""
     async for piece in pieces:
         match piece:
             case Words(text):
@@ -130,8 +137,8 @@ async def stream(
                 yield _line(heading, {"content": ""}, _end(piece))
 
 
-def _line(heading: Heading, said: Body, end: Mapping[str, Any] | None = None) -> bytes:
-    message = {"role": "assistant", **said}
+def _line(heading: Heading, part: Body, end: Mapping[str, Any] | None = None) -> bytes:
+    message = {"role": "assistant", **part}
     return line({**_head(heading), "message": message, **(end or {"done": False})}) + b"\n"
 
 
@@ -168,12 +175,12 @@ def _counts(usage: Usage) -> Body:
 
 
 def error(status: int, message: str) -> Body:
-    """An error, in Ollama's shape."""
+    """Return an error in Ollama's format."""
     return {"error": message}
 
 
 def broken(status: int, message: str) -> bytes:
-    """An error that comes after the beginning of a stream."""
+    """Return an error for a stream that has started."""
     return line(error(status, message)) + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's protocol: chat completions, streamed as server-sent events or whole."""
+"""Read and write OpenAI's chat completions, streamed as server-sent events or whole."""
 
 from __future__ import annotations
 
@@ -23,9 +23,16 @@ from azent.serve.protocol import (
     new_id,
     shaped,
 )
-from azent.serve.translate import Said, Wanted, arguments_of, check_schemas, image_of, specs_of
+from azent.serve.translate import (
+    ClientMessage,
+    Wanted,
+    arguments_of,
+    check_schemas,
+    image_of,
+    specs_of,
+)
 
-# What azent calls an option, by OpenAI's name for it; of two names for one, the newer comes last.
+# azent's names of options by OpenAI's names; of two names for one option, the newer comes last.
 OPTIONS = {
     "temperature": "temperature",
     "top_p": "top_p",
@@ -36,7 +43,7 @@ OPTIONS = {
     "max_tokens": "num_predict",
     "max_completion_tokens": "num_predict",
 }
-KINDS = {  # OpenAI's word for a status
+KINDS = {  # OpenAI's error type by HTTP status
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -46,11 +53,11 @@ KINDS = {  # OpenAI's word for a status
 }
 
 
-# ---- shapes of bodies ----------------------------------------------------------------------------
+# ---- the format of bodies ------------------------------------------------------------------------
 
 
 class FirstMisfit(FailFast):
-    """pydantic's `FailFast`, with the hash that a part of a union needs."""
+    """pydantic's `FailFast`, made hashable, as a member of a union has to be."""
 
     __hash__ = object.__hash__
 
@@ -60,7 +67,7 @@ Many: TypeAlias = Annotated[list[Item], FirstMisfit()]
 
 
 class Open(BaseModel):
-    """A shape that lets through what it does not know."""
+    """A pydantic model that keeps unknown fields."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -148,18 +155,18 @@ class ChatCompletion(Open):
     max_completion_tokens: int | None = None
 
 
-# ---- what comes in -------------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------------------
 
 
 def wanted(body: Body) -> Wanted:
-    """What a request wants. Raises RequestRefused."""
+    """Read a chat request. Raises RequestRefused."""
     chat = shaped(ChatCompletion, body)
     if chat.n not in (None, 1):
         raise RequestRefused(f"n is {chat.n}: there is one choice for each request")
     specs = specs_of(tool.function.model_dump() for tool in chat.tools or ())
     return Wanted(
         model=chat.model,
-        said=tuple(map(_said, chat.messages)),
+        messages=tuple(map(_message, chat.messages)),
         specs=specs,
         choice=_choice(chat, specs),
         parallel=chat.parallel_tool_calls is not False,
@@ -170,7 +177,7 @@ def wanted(body: Body) -> Wanted:
     )
 
 
-def _said(message: Message) -> Said:
+def _message(message: Message) -> ClientMessage:
     parts = message.content if isinstance(message.content, list) else []
     text = message.content if isinstance(message.content, str) else _text(parts)
     role = {"developer": "system", "function": "tool"}.get(message.role, message.role)
@@ -179,7 +186,7 @@ def _said(message: Message) -> Said:
         for call in message.tool_calls or ()
     )
     images = tuple(_image(part.image_url.url) for part in parts if part.image_url)
-    return Said(role, text, images, calls, message.tool_call_id or "", message.name or "")
+    return ClientMessage(role, text, images, calls, message.tool_call_id or "", message.name or "")
 
 
 def _text(parts: list[Part]) -> str:
@@ -218,7 +225,7 @@ def _output(wanted: ResponseFormat | None) -> dict[str, Any] | None:
 
 
 def _options(chat: ChatCompletion, body: Body) -> dict[str, Any]:
-    """The options by azent's names; what is not known here may be to the model's server."""
+    """Return the options by azent's names; unknown ones are passed on to the model's server."""
     known = {ours: body[theirs] for theirs, ours in OPTIONS.items() if body.get(theirs) is not None}
     given = {**(chat.model_extra or {}), **known}
     if isinstance(given.get("stop"), str):
@@ -226,11 +233,11 @@ def _options(chat: ChatCompletion, body: Body) -> dict[str, Any]:
     return given
 
 
-# ---- what goes out -------------------------------------------------------------------------------
+# ---- replies -------------------------------------------------------------------------------------
 
 
 def whole(reply: Whole, heading: Heading) -> Body:
-    """A reply as one object."""
+    """Return a reply as one object."""
     message: Body = {"role": "assistant", "content": reply.text or None}
     if reply.thinking:
         message["reasoning_content"] = reply.thinking
@@ -246,7 +253,7 @@ def whole(reply: Whole, heading: Heading) -> Body:
 async def stream(
     pieces: AsyncIterator[Piece], heading: Heading, wanted: Wanted
 ) -> AsyncIterator[bytes]:
-    """A reply as server-sent events."""
+    """Yield a reply as server-sent events."""
     first: Body = {"role": "assistant", "content": ""}
     async for piece in pieces:
         match piece:
@@ -265,7 +272,7 @@ async def stream(
 
 
 def _last_deltas(finish: Finish, first: Body) -> list[Body]:
-    """Each call in two deltas, as clients know it: its name, then its arguments."""
+    """Return the last deltas; each call has two, as clients expect: its name, then its input."""
     deltas = [{**first, "content": None if finish.calls else ""}] if first else []
     for index, call in enumerate(finish.calls):
         whole = _call(call)
@@ -317,13 +324,13 @@ def _usage(usage: Usage) -> Body:
 
 
 def error(status: int, message: str) -> Body:
-    """An error, in OpenAI's shape."""
+    """Return an error in OpenAI's format."""
     kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
     return {"error": {"message": message, "type": kind, "param": None, "code": None}}
 
 
 def broken(status: int, message: str) -> bytes:
-    """An error that comes after the beginning of a stream."""
+    """Return an error for a stream that has started."""
     return _data(error(status, message))
 
 

@@ -1,10 +1,7 @@
-"""What the two protocols have in common: how a body is checked, and what replies are made of.
+"""Define what both protocols share: validating bodies, and turning events into pieces of a reply.
 
-A protocol is a value: functions that make a `Wanted` of a body, and JSON of a reply. Bodies come
-from anyone, so their shapes are described to pydantic, and what does not fit is refused in words.
-
-A reply is the events of a turn as pieces. Words that came with a decision are kept back until the
-decision was read and found good; the words of an answer go out as they come.
+A `Protocol` is a value: functions that read a body into a `Wanted` and write a reply as JSON. The
+text of a decision is buffered until the reply is complete and usable; an answer's is streamed.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from azent.serve.translate import Wanted
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A piece of the answer."""
+    """A piece of the answer's text."""
 
     text: str
 
@@ -45,7 +42,7 @@ class Thoughts:
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """Words that were handed out, and what is left of them: the rest turned out to be reasoning."""
+    """A correction of text already sent: only `left` of `words` is the answer, not reasoning."""
 
     words: str
     text: str
@@ -53,7 +50,7 @@ class Reread:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end: the calls to make, if any, why it ended ("stop", "length"), and what it cost."""
+    """The end of a reply: the calls to make, the reason ("stop", "length") and the usage."""
 
     calls: tuple[Call, ...] = ()
     reason: str = "stop"
@@ -74,19 +71,19 @@ Piece: TypeAlias = Words | Thoughts | Reread | Finish
 
 
 async def answered(model: Model, turn: Turn, run_step: RunStep) -> AsyncGenerator[Piece]:
-    """The pieces of a reply, closed by a Finish. Raises BadReply and ModelError's kinds.
+    """Yield the pieces of a reply, the last a Finish. Raises BadReply and ModelError's kinds.
 
-    `run_step` runs what may take long, such as the check of a reply against a client's schemas.
+    `run_step` runs long work, such as validating a reply against a client's schemas.
     """
-    hearing = _Hearing(parallel=turn.terms.parallel)
+    assembly = _Assembly(parallel=turn.terms.parallel)
     async with aclosing(adrive(respond(turn), model, run_step=run_step)) as events:
         async for event in events:
-            for piece in hearing.pieces(event):
+            for piece in assembly.pieces(event):
                 yield piece
 
 
 async def whole(pieces: AsyncIterator[Piece]) -> Whole:
-    """The pieces of a reply, put together."""
+    """Join the pieces of a reply."""
     text, thinking, finish = "", "", Finish()
     async for piece in pieces:
         match piece:
@@ -101,35 +98,35 @@ async def whole(pieces: AsyncIterator[Piece]) -> Whole:
     return Whole(text, thinking, finish)
 
 
-class _Hearing:
-    """Makes pieces of events, keeping back what is not certain yet."""
+class _Assembly:
+    """Turns events into pieces of a reply, and buffers the text of decisions."""
 
     def __init__(self, *, parallel: bool) -> None:
         self.parallel = parallel
         self.deciding = False
-        self.kept = self.given = ""
+        self.buffered = self.sent = ""
         self.reason = "stop"
         self.corrections = 0
 
     def pieces(self, event: Event) -> list[Piece]:
         match event:
             case Asking(move):
-                self.deciding, self.kept = move not in ("answer", "single"), ""
-                self.given = ""
+                self.deciding = move not in ("answer", "single")
+                self.buffered = self.sent = ""
             case Chunk(text) if self.deciding:
-                self.kept += text
+                self.buffered += text
             case Chunk(text):
-                self.given += text
+                self.sent += text
                 return [Words(text)]
             case Thinking(text):
                 return [Thoughts(text)]
             case Replied(reply):
                 self.reason = reply.done_reason
                 self.corrections += not usable(reply)
-                said = bool(self.kept) and reply.move not in NARROWING and not reply.problem
-                if self.given.strip() != reply.text and self.given.endswith(reply.text):
-                    return [Reread(self.given, reply.text)]
-                return [Words(reply.text)] if said else []
+                is_answer = self.buffered and reply.move not in NARROWING and not reply.problem
+                if self.sent.strip() != reply.text and self.sent.endswith(reply.text):
+                    return [Reread(self.sent, reply.text)]
+                return [Words(reply.text)] if is_answer else []
             case Answer(calls=calls, usage=usage):
                 made = calls if self.parallel else calls[:1]
                 return [Finish(made, self.reason, usage, self.corrections)]
@@ -145,7 +142,7 @@ Body: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What every piece of one reply says about it."""
+    """The fields that every piece of one reply repeats."""
 
     id: str
     model: str
@@ -154,11 +151,12 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How clients and the server talk.
+    """A protocol between clients and the server.
 
-    `path` is where chats are taken, under the `prefix` of all that belongs to the protocol.
-    `wanted` reads a body (RequestRefused), `stream` and `whole` write a reply, `error` an error of
-    a status, `broken` one in a stream.
+    - `path`: the path of chats, under the `prefix` of all paths of the protocol.
+    - `wanted`: reads a body. Raises RequestRefused.
+    - `stream`, `whole`: write a reply.
+    - `error`, `broken`: write an error, as an answer or into a stream that has started.
     """
 
     name: str
@@ -173,7 +171,7 @@ class Protocol:
 
 
 def shaped(shape: type[Shape], body: Mapping[str, Any]) -> Shape:
-    """The body in a shape. Raises RequestRefused with what does not fit, and where."""
+    """Validate a body. Raises RequestRefused that names each wrong value and its path."""
     try:
         return shape.model_validate(body)
     except ValidationError as error:
@@ -183,31 +181,31 @@ def shaped(shape: type[Shape], body: Mapping[str, Any]) -> Shape:
 
 
 def _is_place(step: int | str) -> bool:
-    """Is this a field or an index, and not pydantic's name for one branch of a union?"""
+    """Return whether a step is a field or an index, and not pydantic's name of a union's branch."""
     return isinstance(step, int) or (step.isidentifier() and step.islower() and step != "str")
 
 
 def needs_azent(body: Body) -> bool:
-    """Are there tools to offer, or calls and results in the conversation?"""
+    """Return whether a body has tools, or a conversation with calls or results."""
     if body.get("tools"):
         return True
-    messages = body.get("messages")
-    said = messages if isinstance(messages, list) else []
-    return any(m.get("role") == "tool" or m.get("tool_calls") for m in said if isinstance(m, dict))
+    listed = body.get("messages")
+    messages = [m for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
+    return any(m.get("role") == "tool" or m.get("tool_calls") for m in messages)
 
 
 def new_id(prefix: str) -> str:
-    """An id that no other reply and no other call has."""
+    """Return a unique id for a reply or a call."""
     return f"{prefix}{secrets.token_hex(12)}"
 
 
 class Json(JSONResponse):
-    """A JSON answer that takes any text, even half a character of a model's."""
+    """A JSON answer that can contain any text of a model, even lone surrogates."""
 
     def render(self, content: Any) -> bytes:
         return line(content)
 
 
 def line(value: object) -> bytes:
-    """A JSON value as bytes, on one line."""
+    """Return a JSON value as bytes, on one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,8 +1,7 @@
-"""Running the server, until a signal says otherwise.
+"""Run the server until a signal ends it.
 
-A client that sends half of a request's head, or takes no more of its answer, would keep its
-connection for ever, and with an answer its place at work. An application does not see the socket,
-so both are cut off by the connection here.
+Connections have time limits, because a client that sends half of a request's headers, or no longer
+reads its answer, would occupy its connection and its slot for ever.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from azent.models import Model
 from azent.serve.app import app
 from azent.serve.guard import Options
 
-KEEP_ALIVE_SECONDS = 75  # longer than clients keep theirs, so that none asks on a closed connection
+KEEP_ALIVE_SECONDS = 75  # longer than clients', so that none sends on a closed connection
 COLLECTOR_THRESHOLDS = (10_000, 10, 10)  # objects, and rounds of the younger generation
 SWITCH_SECONDS = 0.001
-BACKLOG = 2048  # connections that may wait to be taken
+BACKLOG = 2048  # connections that may wait to be accepted
 
 
 def listen(options: Options) -> socket.socket:
-    """The socket to serve on; port 0 takes a free one. Raises UsageError where it cannot be had."""
+    """Open the socket to serve on; port 0 takes a free one. Raises UsageError if it is in use."""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     # With its protocol named, asyncio sends small pieces at once: else each token waits 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -53,9 +52,9 @@ def run(
     options: Options | None = None,
     listener: socket.socket | None = None,
 ) -> None:
-    """Serve models. On SIGTERM or Ctrl-C no more requests are taken, and replies may end.
+    """Serve models until SIGTERM or Ctrl-C; replies under way may still end.
 
-    `listener` is a socket that `listen` gave, else one is made. Raises UsageError.
+    `listener` is a socket that `listen` opened; by default one is opened. Raises UsageError.
     """
     options = options or Options()
     with listener or listen(options) as sock:
@@ -69,10 +68,10 @@ def run_app(served: ASGIApp, options: Options, listener: socket.socket) -> None:
 
 
 def _prefer_short_waits() -> None:
-    """Set the interpreter so that no client waits long for the work on another's request.
+    """Tune the interpreter so that work on one request delays other clients less.
 
-    A garbage collection stops all of them, so it leaves out what is loaded by now and comes less
-    often; and a thread that checks a request gives way to the event loop sooner.
+    Garbage collection stops all threads, so it runs less often and skips what is loaded by now;
+    and a thread that checks a request yields to the event loop sooner.
     """
     gc.collect()
     gc.freeze()
@@ -81,7 +80,7 @@ def _prefer_short_waits() -> None:
 
 
 def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
-    """The server of an application, set and not yet started."""
+    """Return uvicorn's server of an application, configured and not yet started."""
     return uvicorn.Server(
         uvicorn.Config(
             served,
@@ -100,7 +99,7 @@ def server_of(served: ASGIApp, options: Options) -> uvicorn.Server:
 
 
 def connection_type(options: Options) -> type[asyncio.Protocol]:
-    """uvicorn's protocol for HTTP connections, with the time limits of the options."""
+    """Return uvicorn's protocol for HTTP connections, with the time limits of the options."""
 
     class TimedConnection(_TimedConnection):
         read_timeout = options.read_timeout
@@ -123,7 +122,7 @@ class _TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # o
         self._time_the_head()
 
     def _time_the_head(self) -> None:
-        """Start the clock where a head is awaited, and stop it once a request has begun."""
+        """Start the timer while headers are awaited, and stop it when they are complete."""
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop("head")
         elif "head" not in self._timers:
@@ -143,7 +142,7 @@ class _TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # o
         super().connection_lost(exc)
 
     def _start(self, name: str, seconds: float) -> None:
-        """Cut the connection off after so many seconds, unless the timer is stopped before."""
+        """Close the connection after so many seconds, unless the timer is stopped before."""
         self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
 
     def _stop(self, name: str) -> None:

@@ -1,8 +1,7 @@
-"""What a client wants, whatever protocol it came by, and the conversation that it makes.
+"""Translate a client's request, of either protocol, into a turn of a conversation.
 
-A client keeps the conversation: each request brings all of it, calls and results included. It
-becomes a log as azent's own agents keep one, so that the same pure steps say what comes next. Calls
-are numbered anew, because clients use one id for several calls, or none at all.
+Each request contains the whole conversation, which becomes a log like that of an agent. Calls get
+new ids, because some clients use one id for several calls, or none.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ from azent.tools.tool import RESERVED
 if TYPE_CHECKING:
     from azent.serve.guard import Options
 
-MOST_ROUNDS = 1_000_000  # how often functions are called is for the client to say
+MOST_ROUNDS = 1_000_000  # no limit: the client decides how often functions are called
 LONGEST_NAME = 256
-MOST_MESSAGES = 4_000  # in one request with tools, the calls in them counted too
+MOST_MESSAGES = 4_000  # and calls, in one request with tools
 MOST_SCHEMA_PARTS = 5_000  # arrays and objects in the schemas of one request
-DEEPEST_SCHEMA = 64  # of them inside each other
+DEEPEST_SCHEMA = 64  # nested arrays and objects
 IMAGE_STARTS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
 NO_RESULT = "no result was given"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ClientMessage:
     """One message of a client.
 
-    `calls` bear the client's ids. A message of the role "tool" answers the call of the id
-    `answers`, or where there is none, of the name `tool`.
+    `calls` have the client's ids. A message with the role "tool" is the result of the call with
+    the id `answers`, or without an id, of a call of `tool`.
     """
 
     role: str
@@ -60,14 +59,15 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One request of a client: the conversation so far, and what may come next.
+    """One request of a client: the conversation so far, and what is wanted next.
 
-    `output` is a JSON Schema that words must obey; `options` are the server's, in Ollama's names.
-    `count_tokens` is whether a stream ends with what it cost.
+    - `output`: a JSON Schema for the text of the answer.
+    - `options`: options of the model's server, by Ollama's names.
+    - `count_tokens`: whether a stream ends with the usage.
     """
 
     model: str
-    said: tuple[Said, ...]
+    messages: tuple[ClientMessage, ...]
     specs: Specs = field(default_factory=dict)
     choice: str = "auto"
     parallel: bool = True
@@ -78,16 +78,16 @@ class Wanted:
 
 
 def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
-    """The turn that a request continues. Its functions run at the client's, and none here.
+    """Return the turn that a request continues; its calls run at the client, not here.
 
-    Takes a while where the model's server is asked for the size of the model, or files are read.
-    Raises RequestRefused, and SchemaError for a schema of words that refers to elsewhere.
+    It may read files and ask the model's server for the model's size. Raises RequestRefused, and
+    SchemaError for an `output` with references to other documents.
     """
-    log, encoder = log_of(wanted.said), encoder_for(options.encoder)
+    log, encoder = log_of(wanted.messages), encoder_for(options.encoder)
     terms = Terms(
         specs={} if wanted.choice == "none" else wanted.specs,
         prompts=prompts_for(model, options.prompts),
-        system="\n\n".join(m.text for m in wanted.said if m.role == "system" and m.text),
+        system="\n\n".join(m.text for m in wanted.messages if m.role == "system" and m.text),
         choice=wanted.choice,
         rounds=MOST_ROUNDS,
         repairs=options.repairs,
@@ -105,7 +105,7 @@ def turn_of_request(wanted: Wanted, model: Model, options: Options) -> Turn:
 
 
 def check_messages(body: Mapping[str, Any]) -> None:
-    """Refuse a conversation so long that reading it would take minutes. Raises RequestRefused."""
+    """Raise RequestRefused for a conversation so long that parsing it would take minutes."""
     messages = body.get("messages")
     if not isinstance(messages, list):
         return
@@ -120,19 +120,19 @@ def check_messages(body: Mapping[str, Any]) -> None:
 # ---- messages ------------------------------------------------------------------------------------
 
 
-def log_of(said: Iterable[Said]) -> Log:
-    """The log that a client's messages make, its last turn open.
+def log_of(messages: Iterable[ClientMessage]) -> Log:
+    """Return the log of a client's messages, whose last turn is open.
 
     Raises RequestRefused for a result that answers no call.
     """
     log: list[Message] = []
-    waiting: dict[str, Call] = {}  # by azent's number; the calls themselves bear the client's ids
+    waiting: dict[str, Call] = {}  # by azent's id; the calls themselves have the client's ids
     made = 0
-    for message in said:
+    for message in messages:
         if message.role == "system":
             continue
         if message.role != "user" and not log:
-            log.append(Question(""))  # a turn begins with a question, also where a client has none
+            log.append(Question(""))  # a turn begins with a question, even if the client sent none
         if message.role == "tool":
             log.append(_result(message, waiting))
             continue
@@ -144,7 +144,7 @@ def log_of(said: Iterable[Said]) -> Log:
     return tuple(log) if _is_open(log) else (*log, Question(""))
 
 
-def _as_message(message: Said, numbered: Mapping[str, Call]) -> list[Message]:
+def _as_message(message: ClientMessage, numbered: Mapping[str, Call]) -> list[Message]:
     if message.role == "user":
         return [Question(message.text, message.images)]
     if numbered:
@@ -153,8 +153,8 @@ def _as_message(message: Said, numbered: Mapping[str, Call]) -> list[Message]:
     return [Reply(text=message.text, move="answer")] if message.text.strip() else []
 
 
-def _result(message: Said, waiting: dict[str, Call]) -> Result:
-    """The result that a message brings, matched by the id, by the name, or by the order."""
+def _result(message: ClientMessage, waiting: dict[str, Call]) -> Result:
+    """Return the result in a message, matched to its call by id, by name, or by order."""
     found = _answered(message, waiting)
     if found is None:
         raise RequestRefused(
@@ -164,8 +164,8 @@ def _result(message: Said, waiting: dict[str, Call]) -> Result:
     return Result(waiting.pop(found).tool, message.text, id=found)
 
 
-def _answered(message: Said, waiting: Mapping[str, Call]) -> str | None:
-    """The number of the call that a message answers."""
+def _answered(message: ClientMessage, waiting: Mapping[str, Call]) -> str | None:
+    """Return azent's id of the call that a message answers."""
     if message.answers and any(call.id for call in waiting.values()):
         return next((n for n, call in waiting.items() if call.id == message.answers), None)
     named = (n for n, call in waiting.items() if call.tool == message.tool)
@@ -177,7 +177,7 @@ def _unanswered(number: str, call: Call) -> Result:
 
 
 def _is_open(log: list[Message]) -> bool:
-    """Is there something left to say: a question, or results that came last?"""
+    """Return whether a log ends with a question or results, so that the model has to reply."""
     return bool(log) and isinstance(log[-1], Question | Result)
 
 
@@ -185,7 +185,7 @@ def _is_open(log: list[Message]) -> bool:
 
 
 def specs_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Spec]:
-    """The specs of a client's functions ({"name", "description", "parameters"}), looked through.
+    """Check and return the specs of a client's functions: {"name", "description", "parameters"}.
 
     Raises RequestRefused or SchemaError for what cannot be offered.
     """
@@ -206,15 +206,15 @@ def specs_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Spec]:
 
 
 def _stop_if_client_left() -> None:
-    """End work in a thread that nobody waits for any more; elsewhere this does nothing."""
+    """Raise in a worker thread whose request was cancelled; elsewhere do nothing."""
     with suppress(NoEventLoopError):
         from_thread.check_cancelled()
 
 
 def check_schemas(schemas: Iterable[Any]) -> None:
-    """Refuse schemas that are together too large to be checked quickly, or one that is too deep.
+    """Raise RequestRefused for schemas that are too large together, or nested too deeply.
 
-    Checking a schema takes a quarter of a millisecond for each of its parts. Raises RequestRefused.
+    Checking a schema takes a quarter of a millisecond for each of its parts.
     """
     waiting = [(schema, 1) for schema in schemas]
     parts = 0
@@ -244,7 +244,7 @@ def _why_not(name: str, specs: Specs) -> str:
 
 
 def arguments_of(given: Any) -> dict[str, Any]:
-    """The arguments of an earlier call as an object, whatever the client kept of them."""
+    """Return the arguments of an earlier call as an object, whatever the client sent."""
     if isinstance(given, str):
         try:
             given = json.loads(given or "{}")
@@ -254,10 +254,10 @@ def arguments_of(given: Any) -> dict[str, Any]:
 
 
 def image_of(data: str) -> str:
-    """An image in base64, checked, without line breaks. Raises RequestRefused.
+    """Check and return an image in base64, without line breaks. Raises RequestRefused.
 
-    The client for Ollama takes a text that is a file's name for that file. So the bytes must begin
-    as those of an image do, which no name decodes to.
+    Ollama's client library reads a text that is a path from that file. So the decoded bytes must
+    begin like an image, as those of no path do.
     """
     text = "".join(data.split())
     try:

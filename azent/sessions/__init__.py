@@ -1,9 +1,4 @@
-"""Conversations on disk: stored in one SQLite file as they go on, and continued later.
-
-Session, kept            one conversation by name, and what a run uses to store it
-Store                    the file: listing, reading, branching, undoing and deleting conversations
-Held, Listed             an open conversation, and a row in the list of conversations
-"""
+"""Store conversations in one SQLite file while they go on, and continue them later."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The SQLite file of conversations: creating, checking, opening and locking it, and its rows.
+"""Create, check, open and lock the SQLite file of conversations, and read and write its rows.
 
-A file that is broken, belongs to another program or was written by a newer azent is left unchanged,
-and an error says so. The functions that read and write rows leave transactions to their caller.
+A file that is broken, belongs to another program or was written by a newer azent is never changed.
+The functions that read and write rows leave transactions to their caller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from azent.messages import Log, Question, Reply
 from azent.messages.json_forms import from_json, to_json
 from azent.values.arguments import sendable, text
 
-APPLICATION = 0x617A656E  # "azen": whose file this is, in the place that SQLite has for it
+APPLICATION = 0x617A656E  # "azen", which marks a SQLite file as azent's
 VERSION = 1
 HELD = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}  # another connection has the lock
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -40,9 +40,9 @@ TABLES = (
 
 
 def opened(path: Path, wait: float) -> sqlite3.Connection:
-    """A connection to the store at a path, which is made if there is none. Raises SessionError.
+    """Return a connection to the store at a path, which is created if missing.
 
-    `wait` is the seconds that others are given to write their rows.
+    `wait` is how many seconds to wait for other connections that write. Raises SessionError.
     """
     with in_words(path):
         _make_file(path)
@@ -56,10 +56,10 @@ def opened(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def locked(path: Path) -> sqlite3.Connection | None:
-    """A lock that lasts until it is closed or its process ends; None where another holds it.
+    """Return a lock, which lasts until it is closed or its process ends; None if it is taken.
 
-    It is one of SQLite's own, on an empty file, so that it works wherever SQLite does.
-    Raises OSError and sqlite3.Error for a place where none can be.
+    It is SQLite's own lock on an empty file, so that it works wherever SQLite does. Raises OSError
+    and sqlite3.Error if the file cannot be created or locked.
     """
     _make_file(path)
     lock = _connect(path, 0)
@@ -79,8 +79,8 @@ def in_words(place: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        said = f"the database of conversations {place} cannot be used: {reason_of(error)}"
-        raise SessionError(said, _hint(error)) from error
+        message = f"the database of conversations {place} cannot be used: {reason_of(error)}"
+        raise SessionError(message, _hint(error)) from error
 
 
 def _hint(error: Exception) -> str:
@@ -92,12 +92,12 @@ def _hint(error: Exception) -> str:
 
 
 def _code(error: Exception) -> int:
-    """SQLite's primary code for an error, 0 for one that is not of SQLite."""
+    """Return SQLite's primary code for an error; 0 for an error that is not SQLite's."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _make_file(path: Path) -> None:
-    """Make a file that only its owner can read, unless it is there."""
+    """Create a file that only its owner can read, unless it exists."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -108,9 +108,9 @@ def _connect(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file, or check that those of an old one are azent's."""
+    """Create the tables of a new file, or check that an existing file is azent's."""
     if _is_empty(database):
-        with suppress(sqlite3.OperationalError):  # where the file system cannot, or another does
+        with suppress(sqlite3.OperationalError):  # unsupported by the file system, or busy
             database.execute("PRAGMA journal_mode = WAL")
         with transaction(database):
             for statement in TABLES if _is_empty(database) else ():
@@ -197,14 +197,14 @@ def _check_name(name: str) -> None:
 
 
 def log_of(database: sqlite3.Connection, number: int) -> Log:
-    """The messages of a conversation. Raises SessionError for one that cannot be read."""
+    """Return the messages of a conversation. Raises SessionError if one cannot be read."""
     select = "SELECT body FROM messages WHERE session = ? ORDER BY position"
     bodies = [body for (body,) in database.execute(select, (number,))]
     try:
         return tuple(from_json(json.loads(body)) for body in bodies)
     except UNREADABLE as error:
-        said = f"a message of conversation number {number} cannot be read: {error!r}"
-        raise SessionError(said, "It was written by another azent, or is broken.") from error
+        message = f"a message of conversation number {number} cannot be read: {error!r}"
+        raise SessionError(message, "It was written by another azent, or is broken.") from error
 
 
 def begun_of(database: sqlite3.Connection, number: int) -> frozenset[str]:
@@ -243,12 +243,12 @@ def call_ids(log: Log) -> frozenset[str]:
 
 
 def _listed(name: Any, created: Any, updated: Any, count: int, body: Any) -> Listed:
-    """A row of the list; a damaged one does not keep the others from being listed."""
+    """Return a row of the list; damaged values are replaced, so that the others are listed."""
     return Listed(str(name), _seconds(created), _seconds(updated), count, _question(body))
 
 
 def _seconds(value: Any) -> float:
-    """A time in years that a calendar has; 1970 stands for one that is damaged."""
+    """Return a time within the years 1970 to 9999; 1970 for a damaged one."""
     is_time = isinstance(value, int | float) and 0 <= value < LAST_SECOND
     return float(value) if is_time else 0.0
 

@@ -1,4 +1,4 @@
-"""The store of conversations: one SQLite file, to which each message is committed as it comes.
+"""Store conversations in one SQLite file, to which each message is committed as it comes.
 
 A run locks the conversation that it continues, so that two runs cannot mix their turns. The lock
 is released when its process ends for any reason, and it does not affect other conversations. A
@@ -198,11 +198,11 @@ class Keeper:
     """Stores a conversation as it grows; without a session it stores nothing.
 
     `log` holds the messages stored before this run, `begun` the ids of the calls that were started,
-    and `troubles` the warnings about the store that the user should see.
+    and `warnings` what the user should know about the store.
     """
 
     def __init__(self, required: bool = True) -> None:
-        self.troubles: list[str] = []
+        self.warnings: list[str] = []
         self._held: Held | None = None
         self._required = required
 
@@ -239,7 +239,7 @@ class Keeper:
             if self._required:
                 raise
             self._held = None
-            self.troubles.append(f"{error}: going on without keeping this conversation")
+            self.warnings.append(f"{error}: going on without keeping this conversation")
 
 
 def _check_session(session: object) -> None:

@@ -1,4 +1,4 @@
-"""Functions as tools: what they offer, how they may run, and where they come from.
+"""Offer functions to models as tools.
 
 tool        Tool, `@tool`, and the schema of a function
 files       tools from a file, a module, or one function of either

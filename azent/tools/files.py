@@ -1,7 +1,7 @@
-"""Loading tools from a Python file, a module, or one function of either.
+"""Load tools from a Python file, a module, or one function of either.
 
-A file of tools is the user's own Python and is run when it is loaded. It offers its `__all__`, else
-its `@tool` functions, else every public function that is defined (not imported) in it.
+Loading a file of tools runs it. It offers its `__all__`, else its `@tool` functions, else every
+public function that is defined (not imported) in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from azent.tools.tool import options_of
 
 Function = Callable[..., Any]
 
-IN_A_FILE = "azent_tools_"  # how the names of modules begin that are a file of tools
+IN_A_FILE = "azent_tools_"  # the prefix of the module names of tools files
 
 
 def load_tools(source: str) -> list[Function]:
@@ -107,7 +107,7 @@ def _from_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ToolsFileError(f"{path} is not a Python file", "A file of tools ends in .py.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses and pickle look a function's module up
+    sys.modules[name] = module  # dataclasses and pickle look a function's module up there
     sys.path.insert(0, str(path.resolve().parent))  # its own neighbours import as in a script
     try:
         with _plain_errors(str(path)):
@@ -131,9 +131,9 @@ def _plain_errors(place: str) -> Iterator[None]:
     except ToolsFileError:
         raise
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}{_last_line(error, place)}"
+        reason = f"{type(error).__name__}: {error}{_last_line(error, place)}"
         hint = "It is run as it is, so it must import without arguments."
-        raise ToolsFileError(f"{place} does not import: {said}", hint) from error
+        raise ToolsFileError(f"{place} does not import: {reason}", hint) from error
 
 
 def _last_line(error: BaseException, place: str) -> str:

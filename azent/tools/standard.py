@@ -1,4 +1,4 @@
-"""The tools that `azent ask` offers when none are named: small, safe, and without side effects."""
+"""Define the default tools of `azent ask`, which are safe and have no side effects."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ OPERATORS: dict[type, Callable[..., Fraction | int]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
 }
-# People and models write "17 % of 2350". Python has no such operator, but one that binds as
-# tightly: the expression is parsed as "17 **of** 2350", and a power of this name is the percentage.
+# People and models write "17 % of 2350". It is parsed as "17 **of** 2350", because `**` binds as
+# tightly, and a power of this name is computed as the percentage.
 PERCENT_OF = re.compile(r"(?:%|\bper ?cent)\s*of\b", re.IGNORECASE)
 MOST_CHARACTERS = 500
 MOST_DIGITS = 1_000
 MOST_BITS = (10**MOST_DIGITS).bit_length()
-SHOWN_DIGITS = 15  # of a result that has no end; as many as a float keeps
+SHOWN_DIGITS = 15  # of an infinite fraction; as many as a float has
 EXACT = Context(prec=40, Emax=MOST_DIGITS, Emin=-MOST_DIGITS, traps=[Inexact, Overflow])
 ROOT = Context(prec=50)  # more than an exact result shows, so that roots are rounded when shown
 WORKING = Context(prec=60, Emax=40, Emin=-MOST_DIGITS)  # the digits before the point stay exact
@@ -41,7 +41,7 @@ TOO_LARGE = "the result has too many digits"
 
 @tool(readonly=True)
 def calculate(
-    # No example in figures: a small model takes it for the question.
+    # The description has no example in figures, because a small model takes it for the question.
     expression: Annotated[str, "Numbers with + - * / ** ( ), or x % of y"],
 ) -> Number:
     """Work out an arithmetic expression."""
@@ -78,7 +78,7 @@ def days_between(start: date, end: date) -> int:
 
 
 def _value(node: ast.expr, source: str) -> Fraction:
-    """The value of a parsed expression of numbers and operators. ValueError: it holds more."""
+    """Return the value of a parsed expression. Raises ValueError for other than arithmetic."""
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return _bounded(_written(value, ast.get_source_segment(source, node) or ""))
@@ -99,7 +99,7 @@ def _value(node: ast.expr, source: str) -> Fraction:
 
 
 def _written(value: int | float, text: str) -> Fraction:
-    """A number exactly as it was written: a float has already lost digits of it."""
+    """Return a number exactly as it was written: a float has already lost digits."""
     if isinstance(value, int):
         return Fraction(value)
     decimal = Decimal(text)
@@ -109,7 +109,7 @@ def _written(value: int | float, text: str) -> Fraction:
 
 
 def _bounded(value: Fraction) -> Fraction:
-    """The value, unless it has more digits than help anybody. Raises OverflowError."""
+    """Return the value. Raises OverflowError if it has too many digits."""
     if max(abs(value.numerator), value.denominator) >= 10**MOST_DIGITS:
         raise OverflowError
     return value
@@ -119,15 +119,15 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
     if exponent.denominator != 1:
         return _root(base, exponent)
     least_bits = max(base.numerator.bit_length(), base.denominator.bit_length()) - 1
-    if least_bits * abs(exponent) > MOST_BITS:  # found out before it is computed
+    if least_bits * abs(exponent) > MOST_BITS:  # checked before it is computed
         raise OverflowError
     return _bounded(base**exponent.numerator)
 
 
 def _root(base: Fraction, exponent: Fraction) -> Fraction:
-    """A power with a root in it, to fifty digits. ToolFailed: it is no real number.
+    """Return a power with a fractional exponent. Raises ToolFailed if it is no real number.
 
-    Sixty are computed, as the last ones may be off: 8 ** (1/3) has to be 2.
+    Sixty digits are computed and fifty kept, so that 8 ** (1/3) is exactly 2.
     """
     if base < 0:
         raise ToolFailed("the result is not a real number")
@@ -142,7 +142,7 @@ def _divided(value: Fraction, context: Context) -> Decimal:
 
 
 def _shown(value: Fraction) -> Number:
-    """The value as a number without noise: whole, exact, or rounded where it has no end."""
+    """Return the value as a whole number, as an exact decimal, or rounded if it is infinite."""
     if value.denominator == 1:
         return value.numerator
     try:

@@ -1,8 +1,8 @@
-"""Reading files that someone else may have put in place: only regular ones, of limited size.
+"""Read files of unknown origin: only regular ones, of limited size.
 
-A path may lead to a pipe without a writer, to an endless device, or to a file that is larger than
-memory. The functions here raise OSError or ValueError for those and never block, except
-`open_stream` and `read_stream`, which accept pipes.
+A path may lead to a pipe without a writer, an endless device, or a file larger than memory. The
+functions raise OSError or ValueError for those and never block; only `open_stream` and
+`read_stream` accept pipes.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            said = f"line {number} is longer than {LONGEST_LINE:,} bytes"
-            raise OSError(errno.EFBIG, said, str(file.name))
+            message = f"line {number} is longer than {LONGEST_LINE:,} bytes"
+            raise OSError(errno.EFBIG, message, str(file.name))
         yield line
 
 

@@ -1,9 +1,8 @@
-"""Strings that were quoted or escaped wrongly: where one ends, and what stands in it.
+"""Read strings that are quoted or escaped wrongly: find their end, and decode them.
 
-A quote ends a string where what follows it is what must follow a value there: that finds the true
-end although quotes inside were not escaped. Backslashes that JSON does not know are kept, because
-they come from paths, regular expressions and LaTeX, where dropping one changes the meaning. A
-string whose backslashes can be meant both ways is decoded as the caller asks.
+A quote ends a string only if a character that may follow a value comes next, so quotes inside need
+no escapes. Backslashes that are no JSON escape are kept, because they come from paths, regular
+expressions and LaTeX; for ambiguous ones the caller decides.
 """
 
 from __future__ import annotations

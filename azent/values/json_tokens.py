@@ -56,7 +56,7 @@ _MOST_DIGITS = 4000  # Python converts no whole number of many more
 
 _SPACE = re.compile(r"\s*+")
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/|#[^\n]*+", re.DOTALL)
-_PREFIX = re.compile(r"[rRuU](?=[\"'])")  # as Python has it: of f"..." only code knows the value
+_PREFIX = re.compile(r"[rRuU](?=[\"'])")  # Python's prefixes except f, whose value needs evaluation
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.+-])")
 _AFTER_NUMBER = re.compile(r"[ \t]*+(?:[\n\r,，}\])｝］/#\"'<`]|\Z)")
 _AFTER_WORD = re.compile(r"\s*+(?:[,，}\])｝］]|\Z)|[ \t]*+\n")
@@ -195,7 +195,7 @@ class Cursor:
         self._note(written, opener, self.text[span.end : span.after])
         return json_strings.decoded(written, self.python, self.literal)
 
-    # ---- parts ----
+    # ---- parts -----------------------------------------------------------------------------------
 
     def _skip_space(self) -> None:
         space = _SPACE.match(self.text, self.at)

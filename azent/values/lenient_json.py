@@ -1,7 +1,7 @@
-"""Read JSON and Python values as models write them, each leniency at its cost.
+"""Read JSON and Python values as models write them, and count the cost of each repair.
 
-One linear pass with an explicit stack of limited depth. Repairs are counted, so that a caller can
-compare readings. A value that cannot be recovered exactly is a `Fault`.
+The parser makes one linear pass with an explicit stack of limited depth. A value that cannot be
+recovered exactly is a `Fault`.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _read_mixed_into(
 def _without_inner_quotes(
     faults: list[Fault], text: str, at: int, place: str, **how: bool
 ) -> list[Reading]:
-    """The readings by which typographic quotes end strings, and no quotes stand inside of any."""
+    """Return the readings in which typographic quotes end strings and none are inside a string."""
     more: list[Reading] = []
     _read_into(more, faults, text, at, place, mixed=True, **how)
     return [reading for reading in more if reading.ended and not reading.bent[INNER_QUOTES]]

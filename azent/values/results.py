@@ -29,7 +29,7 @@ _MOST = 1_000_000  # characters that are written at most, whatever the limit is
 _DEEPEST = 40
 _MOST_SORTED = 10_000
 _MOST_BITS = 10_000
-_MOST_CAUSES = 5  # of an exception: what it holds, and its notes
+_MOST_CAUSES = 5  # shown of an exception group, and notes of an exception
 _LONGEST_CAUSE = 1_000
 _DEEPEST_GROUP = 5
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -37,7 +37,7 @@ _TEXTS = (datetime.timedelta, uuid.UUID, pathlib.PurePath, fractions.Fraction, c
 _BYTES = (bytes, bytearray, memoryview)
 _LISTS = (Set, Sequence, collections.deque, Iterator, ValuesView)
 
-# How JSON has a value: as a string, as it is written, as pairs of key and value, as items.
+# The JSON form of a value: a string, a literal, pairs of key and value, or items.
 _Form = tuple[Literal["text", "literal"], str] | tuple[Literal["object", "array"], Iterable[Any]]
 
 
@@ -96,7 +96,7 @@ def _pieces(value: Any, around: tuple[int, ...]) -> Iterator[str]:
         return
     try:
         form = _form(value, around)
-    except Exception as error:  # whatever an object of somebody's own may do
+    except Exception as error:  # objects of other programs can raise anything
         form = "text", f"({type(value).__name__}: cannot be shown, {type(error).__name__})"
     match form:
         case "text", str(text):
@@ -131,7 +131,7 @@ def _each(items: Iterable[Any]) -> Iterator[Any]:
     try:
         yield from _sorted(items) if isinstance(items, Set) else items
     except Exception as error:
-        yield f"(it stopped here: {_told(error)})"
+        yield f"(it stopped here: {_described_error(error)})"
 
 
 def _each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
@@ -139,7 +139,7 @@ def _each_pair(pairs: Iterable[Any]) -> Iterator[Any]:
     try:
         yield from pairs
     except Exception as error:
-        yield "(it stopped here)", _told(error)
+        yield "(it stopped here)", _described_error(error)
 
 
 def _sorted(items: Set[Any]) -> Iterable[Any]:
@@ -152,11 +152,11 @@ def _sorted(items: Set[Any]) -> Iterable[Any]:
 
 
 def _quoted(text: str) -> str:
-    # A longer string goes over the bound anyway: no need to quote all of it.
+    # A longer string exceeds the limit anyway, so the rest need not be quoted.
     return json.encoder.encode_basestring(text[: _MOST + 1])
 
 
-# Most values inside of others are of these, and are written without further questions.
+# Most nested values are of these types, and are written without further checks.
 _COMMON: dict[type, Callable[[Any], str]] = {
     str: _quoted,
     bool: json.dumps,
@@ -164,7 +164,7 @@ _COMMON: dict[type, Callable[[Any], str]] = {
 }
 
 
-# ---- what each kind of value is ------------------------------------------------------------------
+# ---- the JSON form of each type ------------------------------------------------------------------
 
 
 def _form(value: Any, around: tuple[int, ...]) -> _Form:
@@ -215,7 +215,7 @@ def _pairs(value: Any) -> Iterable[Any] | None:
         return value.items()
     if isinstance(value, type | BaseException):
         return None
-    if hasattr(value, "model_dump"):  # pydantic, which need not be loaded for this
+    if hasattr(value, "model_dump"):  # a pydantic model, without importing pydantic
         return dict(value.model_dump(warnings=False)).items()
     names = _field_names(value)
     return None if names is None else ((name, getattr(value, name)) for name in names)
@@ -245,9 +245,9 @@ def _is_list(value: Any) -> bool:
 def _described(value: Any) -> str:
     """Return a short description of a value that has no JSON form."""
     if isinstance(value, BaseException):
-        return _told(value)
+        return _described_error(value)
     if inspect.iscoroutine(value):
-        value.close()  # or Python would warn that nobody awaited it
+        value.close()  # or Python would warn that it was never awaited
         return "(a coroutine that was not awaited)"
     if inspect.isasyncgen(value):
         return "(an async generator that was not consumed)"
@@ -259,7 +259,7 @@ def _described(value: Any) -> str:
 # ---- exceptions ----------------------------------------------------------------------------------
 
 
-def _told(error: BaseException, depth: int = 0) -> str:
+def _described_error(error: BaseException, depth: int = 0) -> str:
     """Return the type and message of an exception, with its causes."""
     try:
         head = ": ".join(filter(None, (type(error).__name__, _message(error))))
@@ -276,7 +276,7 @@ def _message(error: BaseException) -> str:
 def _causes(error: BaseException, depth: int) -> Iterator[str]:
     """Yield the exceptions of a group, the output of a failed command, and the notes."""
     if isinstance(error, BaseExceptionGroup):
-        yield from _held(error.exceptions, depth)
+        yield from _members(error.exceptions, depth)
     yield from _written_by_command(error)
     yield from _notes(getattr(error, "__notes__", None) or ())
 
@@ -291,10 +291,10 @@ def _notes(given: Any) -> Iterator[str]:
         yield f"and {len(notes) - _MOST_CAUSES} more notes"
 
 
-def _held(errors: Sequence[BaseException], depth: int) -> Iterator[str]:
+def _members(errors: Sequence[BaseException], depth: int) -> Iterator[str]:
     shown = errors[:_MOST_CAUSES] if depth < _DEEPEST_GROUP else ()
     for each in shown:
-        yield textwrap.indent(f"- {_cut(_told(each, depth + 1), _LONGEST_CAUSE)}", "  ")
+        yield textwrap.indent(f"- {_cut(_described_error(each, depth + 1), _LONGEST_CAUSE)}", "  ")
     if more := len(errors) - len(shown):
         yield f"  - and {more} more"
 
@@ -302,18 +302,18 @@ def _held(errors: Sequence[BaseException], depth: int) -> Iterator[str]:
 def _written_by_command(error: BaseException) -> Iterator[str]:
     """Yield what a failed command wrote to standard error, or else to its output."""
     for name in ("stderr", "output") if hasattr(error, "stderr") else ():
-        said = getattr(error, name, None)
-        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+        output = getattr(error, name, None)
+        text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
         if isinstance(text, str) and text.strip():
             yield f"{name}: {_cut(text.strip(), _LONGEST_CAUSE)}"
             return
 
 
-# ---- the marks of chat templates, escaped --------------------------------------------------------
-# A tokenizer turns such text into the special token wherever it stands, so a token inside a tool's
-# result could end the result and begin a message of the system or the user.
+# ---- the markers of chat templates, escaped ------------------------------------------------------
+# A tokenizer reads such text as a special token anywhere, so a tool's result that contains one
+# could end the result and begin a message of the system or the user.
 
-# The marks of each family of templates; of those that are made of bars, the bars suffice.
+# The markers of each family of templates; where all are written with bars, the bars suffice.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "ChatML, Llama 3 and 4, Phi, gpt-oss, Kimi, Granite, Cohere, Gemma 4": ("<|", "</|", "|>"),
     "DeepSeek": ("<｜", "</｜", "｜>"),

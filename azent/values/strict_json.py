@@ -1,7 +1,6 @@
-"""Read JSON exactly as it is defined, into values that remember how they were written.
+"""Read valid JSON into values that keep their source text.
 
-Valid JSON is parsed here only, so nothing in it is repaired. The depth is limited because later
-code (validators, pydantic, other servers) recurses.
+The depth is limited because later code (validators, pydantic, other servers) recurses.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-# ---- values that remember how they were written --------------------------------------------------
+# ---- values that keep their source text ----------------------------------------------------------
 # A string parameter must get the text that the model wrote, even without quotes: `1.50` must not
-# become "1.5", nor `00789` the number 789. The schema is applied later, so values carry their text
-# until then; `plain` removes it.
+# become "1.5". The schema is applied later; `plain` then removes the source text.
 
 
 class Number(float):
@@ -26,7 +24,7 @@ class Number(float):
 
 
 class Bare(str):
-    """An unquoted value that JSON does not know, such as 007, NaN or Oslo."""
+    """An unquoted value that is not valid JSON, such as 007, NaN or Oslo."""
 
     __slots__ = ()
 

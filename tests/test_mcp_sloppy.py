@@ -84,7 +84,7 @@ def test_one_tool_does_not_cost_the_others(tmp_path: Path) -> None:
         azent.Agent(azent.Scripted('{"tools": []}', "Hello."), server.tools).ask("Hello?")
     assert names == [f"raw_{name}" for name in OFFERED.split()]
     refused = ("blob", "elsewhere", "text", "never", "rows", "endless", "within")
-    for name in (*map(repr, refused), "without a name"):
+    for name in (*(f"parameters of {name!r}" for name in refused), "without a name"):
         assert [name in report for report in reports].count(True) == 1
     assert len(reports) == len(refused) + 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -333,10 +334,15 @@ def test_images_go_with_a_question_however_a_set_puts_it(name: str) -> None:
         assert [message["images"] for message in said if "images" in message] == [["aaa"]]
 
 
-def test_an_answer_before_any_call_is_asked_for_like_in_a_chat() -> None:
-    small = Terms(specs={"add": ADD, "now": NOW}, prompts=prompt.load("small"), system="Be kind.")
-    answer = asked(hear(START, decision(), small), small)
-    assert [m["content"] for m in answer.messages] == ["Be kind.", "What is 2 + 3?"]
-    after_calls = asked(hear(round_of(START, decision(call()), small), decision(), small), small)
+@pytest.mark.parametrize(("name", "is_named"), [("small", False), ("medium", True)])
+def test_an_answer_before_any_call_is_asked_for_like_in_a_chat(name: str, is_named: bool) -> None:
+    prompts = replace(prompt.load(name), decide=())
+    given = Terms(specs={"add": ADD, "now": NOW}, prompts=prompts, system="Be kind.")
+    first, question = asked(hear(START, decision(), given), given).messages
+    assert first["content"].startswith("Be kind.\nYou ")
+    assert ("add" in first["content"]) == is_named
+    assert "JSON" not in first["content"]
+    assert question["content"] == "What is 2 + 3?"
+    after_calls = asked(hear(round_of(START, decision(call()), given), decision(), given), given)
     assert after_calls.move == "answer"
-    assert after_calls.messages[0] == asked(START, small).messages[0]
+    assert after_calls.messages[0] == asked(START, given).messages[0]

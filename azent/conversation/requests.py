@@ -63,10 +63,10 @@ def request_at(at: Position, move: Move) -> tuple[ChatMessage, ...]:
     if move == "more":  # the same request again, to the byte: only its schema differs
         return messages_for(without_last_calls(at.log), at.terms, "decide")
     terms = replace(at.terms, specs=_shown_specs(at, move))
-    chat = [
-        _chat("system", _system(terms)),
-        _chat("user", _summary_of_earlier(at.log, terms)),
-    ]
+    system = _system(terms)
+    if move == "answer" and _is_plain_chat(at.log, terms):
+        system, terms = _system_of_chat(terms), replace(terms, specs={})
+    chat = [_chat("system", system), _chat("user", _summary_of_earlier(at.log, terms))]
     *earlier, last = turns(_with_cut_results(at.log))[turns_left_out(at.log) :] or [()]
     for turn in earlier:
         chat += _turn_messages(turn, _with_short_questions(terms))
@@ -83,8 +83,6 @@ def _shown_specs(at: Position, move: Move) -> Specs:
     their text in the prompt stays the same from one question to the next.
     """
     terms = at.terms
-    if move == "answer" and _is_plain_chat(at.log, terms):
-        return {}
     if terms.prompts.held or move == "answer":
         return retrieved(terms.specs, at.turn, terms.prompts.selection, at.choice)
     return at.scope.specs
@@ -114,10 +112,17 @@ def _with_cut_results(log: Log) -> Log:
 def _is_plain_chat(log: Log, terms: Terms) -> bool:
     """Return whether a conversation has no calls, in a set whose meaning decides about them.
 
-    An answer is then asked for without a word on functions: small models that were told to reply
-    in JSON do so whatever else they are asked for.
+    An answer is then asked for without instructions: small models that were told to reply in JSON
+    do so whatever else they are asked for.
     """
-    return terms.prompts.selection.relevance and not any(reply.calls for reply in replies_of(log))
+    by_meaning = terms.prompts.selection.relevance and bool(terms.specs)
+    return by_meaning and not any(reply.calls for reply in replies_of(log))
+
+
+def _system_of_chat(terms: Terms) -> str:
+    """Return the system message of an answer before any call, which may name the functions."""
+    text = terms.prompts.texts.get("answering")
+    return terms.system if text is None else _filled(text, terms)
 
 
 def _system(terms: Terms) -> str:

@@ -12,6 +12,7 @@ A set is a folder with a `set.toml` (the fields of `PromptSet`) and texts with b
     results      how results are given back
     correction   what is said of a reply that could not be used
     answer       what to do now: answer in words
+    answering    what the model is told first when it answers before any call
     example      how one example is shown, in the blank $examples
     earlier      what is said in place of turns that no longer fit into the context
     summary      how the model is asked to sum up a conversation
@@ -62,6 +63,7 @@ BLANKS = {  # the texts of a set, and the blanks that each may have
     "results": {"results"},
     "correction": {"problem"},
     "answer": {"question"},
+    "answering": {"system", "functions"},
     "example": {"question", "reply"},
     "earlier": {"summary"},
     "summary": set(),
@@ -76,7 +78,7 @@ NEEDED = {
     "earlier": {"summary"},
     "value": {"schema"},
 }
-OPTIONAL = {"question", "gate", "choose", "list", "decide", "next", "example"}
+OPTIONAL = {"question", "gate", "choose", "list", "decide", "next", "answering", "example"}
 LENT = {"earlier", "summary", "value"}  # by azent's own default set, where a set lacks them
 DEFAULT = "default"
 BANK_FILE = "bank.txt"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from azent.conversation.answers import read_value
+from azent.conversation.brackets import restored, with_brackets
 from azent.conversation.next_step import Ask, Done, Rank, is_doubtful, next_step, reader_for
 from azent.conversation.position import Position, Terms
 from azent.errors import AzentError
@@ -56,6 +57,7 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     if reply.move == "gate" and reply.picked == () and at.pending:
         withheld = [Result(call.tool, WITHHELD, ok=False, id=call.id) for call in at.pending]
         return (*log, reply, *withheld)
+    reply = with_brackets(reply, at.question)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _ends_turn(reply, terms.until):
         skipped = [
@@ -145,6 +147,7 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
         return ()
     made = next((reply.calls for reply in reversed(at.replies) if reply.calls), ())
     before = {key_of(call) for call in made}
+    certain = [restored(call, at.question) for call in certain]
     return tuple(
         call
         for call in to_run(_numbered(certain, call_count(log)), terms)

@@ -226,6 +226,17 @@ def test_a_pattern_that_is_not_evaluated_forbids_nothing(part: Any, value: Any) 
     assert call.problem is None
 
 
+@pytest.mark.parametrize("far", [LETTER, STRING])
+def test_patterns_are_looked_for_along_any_number_of_references(far: Any) -> None:
+    ring = {f"d{at}": of(n={"$ref": f"#/$defs/d{(at + 1) % 300}"}) for at in range(300)}
+    ring["d299"]["properties"]["p"] = {"not": far}
+    given = {**of(a={"$ref": "#/$defs/d0"}, b={"not": {"$ref": "#/$defs/d0"}}), "$defs": ring}
+    parameters = foreign_parameters("f", given)
+    call, _ = checked(Call("f", {"b": 1}), {"f": {"parameters": parameters}}, trusted=False)
+    assert call.problem is not None
+    assert call.problem.message == "f: 'a' is missing at $"
+
+
 def deep(depth: int) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(depth):

@@ -16,7 +16,7 @@ from azent.errors import SchemaError
 from azent.messages import Problem
 from azent.schema.faults import format_checker, problem_of
 from azent.schema.names import Schema
-from azent.schema.references import check_ends, looked_up
+from azent.schema.references import check_ends, leading_to, looked_up
 from azent.schema.unions import BRANCHES, UNIONS, branches_of, counting, validator_class
 
 # Errors caused by a keyword with a value of the wrong type ("properties": []).
@@ -142,8 +142,7 @@ def prepared(schema: Schema, trusted: bool) -> dict[str, Any]:
     closed = _closed_root(schema)
     target = following(closed)
     is_kept = _is_compiled if trusted else _is_never
-    lenient = _Lenient(is_kept, target)
-    return dict(_prepared(lenient.relaxed(closed), is_kept, target))
+    return dict(_prepared(_Lenient(is_kept).relaxed(closed), is_kept, target))
 
 
 def following(whole: Schema) -> Target:
@@ -277,14 +276,14 @@ class _Lenient:
     `oneOf` that differ in their patterns all fit.
     """
 
-    def __init__(self, is_kept: Callable[[str], bool], target: Target) -> None:
+    def __init__(self, is_kept: Callable[[str], bool]) -> None:
         self._is_kept = is_kept
-        self._target = target
-        self._found: dict[str, bool] = {}
+        self._lost: set[str] = set()  # the references that lead to a removed pattern
 
-    def relaxed(self, node: Any) -> Any:
+    def relaxed(self, schema: Schema) -> Schema:
         """Return a schema whose keywords allow what they allowed with the removed patterns."""
-        return self._relaxed(node) if self._loses(node, set()) else node
+        self._lost = leading_to(schema, self._loses)
+        return dict(self._relaxed(schema)) if self._lost or self._loses(schema) else schema
 
     def _relaxed(self, node: Any) -> Any:
         if isinstance(node, list):
@@ -294,9 +293,9 @@ class _Lenient:
         made = {key: self._value(key, value) for key, value in node.items()}
         for key, dropped in _RELAXED.items():
             part = {key: node[key]} if key == "patternProperties" and key in node else node.get(key)
-            if self._loses(part, set()):
+            if self._loses(part):
                 made = {name: value for name, value in made.items() if name not in dropped}
-        if self._loses(node.get("oneOf"), set()):
+        if self._loses(node.get("oneOf")):
             made["allOf"] = [*made.get("allOf", ()), {"anyOf": made.pop("oneOf")}]
         return made
 
@@ -305,37 +304,24 @@ class _Lenient:
             return {name: self._relaxed(each) for name, each in value.items()}
         return value if key in _DATA else self._relaxed(value)
 
-    def _loses(self, node: Any, seen: set[str]) -> bool:
-        """Return whether a pattern in a schema is removed, its references followed."""
+    def _loses(self, node: Any) -> bool:
+        """Return whether a pattern in a schema, or in what it refers to, is removed."""
         if isinstance(node, list):
-            return any(self._loses(each, seen) for each in node)
+            return any(map(self._loses, node))
         if not isinstance(node, Mapping):
             return False
-        ref = str(node.get("$ref", ""))
-        if ref and ref not in seen:
-            seen.add(ref)
-            return self._loses_at(ref, self._target(node), seen)
-        return any(self._loses_by(key, value, seen) for key, value in node.items())
+        is_lost = str(node.get("$ref")) in self._lost
+        return is_lost or any(self._loses_by(key, value) for key, value in node.items())
 
-    def _loses_at(self, ref: str, target: Schema, seen: set[str]) -> bool:
-        """Return what `_loses` does for the target of a reference, each searched once."""
-        if ref not in self._found:
-            is_first = len(seen) == 1  # nothing was left out that was seen before
-            is_lost = any(self._loses_by(key, value, seen) for key, value in target.items())
-            if not (is_lost or is_first):
-                return False
-            self._found[ref] = is_lost
-        return self._found[ref]
-
-    def _loses_by(self, key: str, value: Any, seen: set[str]) -> bool:
+    def _loses_by(self, key: str, value: Any) -> bool:
         if key == "pattern" and isinstance(value, str):
             return not self._is_kept(value)
-        if key in _DATA:
+        if key in _DATA or key in _DEFINITIONS:
             return False
         if key not in _NAMED or not isinstance(value, Mapping):
-            return self._loses(value, seen)
+            return self._loses(value)
         is_lost = key == "patternProperties" and not all(map(self._is_kept, value))
-        return is_lost or self._loses(list(value.values()), seen)
+        return is_lost or any(map(self._loses, value.values()))
 
 
 # The keywords to leave out where a keyword loses a pattern.

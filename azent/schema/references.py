@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -186,6 +186,22 @@ def _targets(schema: Mapping[str, Any]) -> dict[str, Any]:
             targets[ref] = looked_up(schema, ref)
             waiting.extend(_references(targets[ref]))
     return targets
+
+
+def leading_to(schema: Mapping[str, Any], holds: Callable[[Any], bool]) -> set[str]:
+    """Return the references that lead, at once or through others, to a target that `holds`."""
+    targets = _targets(schema)
+    users: dict[str, set[str]] = {ref: set() for ref in targets}
+    for ref, target in targets.items():
+        for inner in _references(target):
+            users[inner].add(ref)
+    found = {ref for ref, target in targets.items() if holds(target)}
+    waiting = list(found)
+    while waiting:
+        more = users[waiting.pop()] - found
+        found |= more
+        waiting += more
+    return found
 
 
 def _references(node: Any) -> Iterator[str]:

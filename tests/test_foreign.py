@@ -226,6 +226,15 @@ def test_a_pattern_that_is_not_evaluated_forbids_nothing(part: Any, value: Any) 
     assert call.problem is None
 
 
+@pytest.mark.parametrize("key", ["x-form", "errorMessage", "discriminator", "ui"])
+@pytest.mark.parametrize("ref", ["#/elsewhere", "#", "", 5, ["a"], "https://example.com/a.json"])
+def test_what_is_no_keyword_may_refer_to_anything(key: str, ref: Any) -> None:
+    inside = {"oneOf": [{"$ref": ref}, {"properties": {"a": {"$ref": ref}}}], "not": {"$ref": ref}}
+    parameters = foreign_parameters("f", of(a={**STRING, key: inside}))
+    call, _ = checked(Call("f", {"a": "x"}), {"f": {"parameters": parameters}}, trusted=False)
+    assert call.problem is None
+
+
 @pytest.mark.parametrize("far", [LETTER, STRING])
 def test_patterns_are_looked_for_along_any_number_of_references(far: Any) -> None:
     ring = {f"d{at}": of(n={"$ref": f"#/$defs/d{(at + 1) % 300}"}) for at in range(300)}

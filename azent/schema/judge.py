@@ -154,12 +154,23 @@ def following(whole: Schema) -> Target:
                 return {}
             if "$ref" not in part:
                 return part
-            inner = looked_up(whole, part["$ref"])
+            inner = _found(whole, part["$ref"])
             rest = {key: value for key, value in part.items() if key != "$ref"}
             part = {**inner, **rest} if isinstance(inner, Mapping) else rest
         return {}
 
     return target
+
+
+def _found(whole: Schema, ref: Any) -> Any:
+    """Return the target of a reference, {} if there is none.
+
+    `check_ends` has refused such references in schemas; other keywords may hold any.
+    """
+    try:
+        return looked_up(whole, ref) if isinstance(ref, str) else {}
+    except SchemaError:
+        return {}
 
 
 # ---- objects that take no other names ------------------------------------------------------------

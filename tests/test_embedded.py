@@ -234,6 +234,8 @@ def test_a_system_text_is_read_once_for_all_runs(
     assert len(list(folder.glob("*.bin"))) == 2
     kept.write_bytes(kept.read_bytes()[: kept.stat().st_size // 2])
     assert cached_tokens(small_model_file, LONG, "And this?") > 0, "a damaged file costs only time"
+    kept.with_suffix(prefix_cache.DIGEST).write_bytes(b"\xff")
+    assert cached_tokens(small_model_file, LONG, "And that?") > 0, "nor does a damaged hash"
     assert folder.stat().st_mode & 0o077 == 0
 
 

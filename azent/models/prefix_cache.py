@@ -19,6 +19,7 @@ from pathlib import Path
 
 from azent.errors import ModelError
 from azent.messages import ChatMessage
+from azent.values.files import sha256_of
 
 MOST_BYTES = 500_000_000  # of all files together
 LEAST_CHARACTERS = 200  # of a system text that is worth a file
@@ -94,7 +95,7 @@ class PrefixCache:
         file = self.folder / name
         try:
             if self._ask("save", part.name):
-                digest = _digest_of(part)
+                digest = sha256_of(part)
                 part.replace(file)
                 file.with_suffix(DIGEST).write_text(digest)
         finally:
@@ -104,7 +105,9 @@ class PrefixCache:
         """Read a file; only whole ones, because llama.cpp aborts the process on a damaged one."""
         file = self.folder / name
         digest = file.with_suffix(DIGEST)
-        if not (file.is_file() and digest.is_file() and digest.read_text() == _digest_of(file)):
+        if not (file.is_file() and digest.is_file()):
+            return False
+        if digest.read_bytes() != sha256_of(file).encode():
             return False
         os.utime(file)  # the files that were used longest ago are dropped first
         return self._ask("restore", name)
@@ -133,8 +136,3 @@ class PrefixCache:
             total -= file.stat().st_size
             file.unlink(missing_ok=True)
             file.with_suffix(DIGEST).unlink(missing_ok=True)
-
-
-def _digest_of(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

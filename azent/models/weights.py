@@ -9,7 +9,6 @@ same file at once, one fetches it and the others wait.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import re
@@ -27,7 +26,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 from azent import config
 from azent.errors import ModelError, ModelNotFound, reason_of
-from azent.values.files import open_regular
+from azent.values.files import open_regular, sha256_of
 
 if TYPE_CHECKING:
     import httpx
@@ -176,7 +175,7 @@ def _fetch(file: File, path: Path, progress: Progress) -> None:
     part = path.with_suffix(".part")
     _make_sure_of_room(file, part)
     _fill(part, file, progress)
-    if _sha256(part) != file.sha256:
+    if sha256_of(part) != file.sha256:
         part.unlink()
         raise ModelError(
             f"what was fetched as {file.name} is not what its publisher put out: its SHA-256"
@@ -209,11 +208,6 @@ def _fill(part: Path, file: File, progress: Progress) -> None:
         "What came is kept: try again, or name a URL or a folder that has the file in"
         " AZENT_MODEL_MIRROR.",
     )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _megabytes(size: int) -> str:

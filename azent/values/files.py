@@ -89,6 +89,14 @@ def read_toml(text: str) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from error
 
 
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal text. Raises OSError."""
+    import hashlib
+
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _open_at_once(path: str, flags: int) -> int:
     """Open a path without waiting for the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))

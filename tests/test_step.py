@@ -346,3 +346,9 @@ def test_an_answer_before_any_call_is_asked_for_like_in_a_chat(name: str, is_nam
     after_calls = asked(hear(round_of(START, decision(call()), given), decision(), given), given)
     assert after_calls.move == "answer"
     assert after_calls.messages[0] == asked(START, given).messages[0]
+
+
+def test_a_call_that_ran_satisfies_a_choice_whatever_else_is_wrong_with_its_reply() -> None:
+    forced = terms(choice="required", rounds=1)
+    half_right = replace(decision(call()), problem=Problem("malformed", "and something else"))
+    assert asked(round_of(START, half_right, forced), forced).move == "answer"

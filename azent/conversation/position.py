@@ -14,7 +14,15 @@ from typing import Any
 
 from azent.conversation.answers import Typed
 from azent.messages import Call, Log, Note, Ranking, Reply, Specs
-from azent.messages.log import folded, note_in, pending, question_of, replies_of, turn_of
+from azent.messages.log import (
+    folded,
+    note_in,
+    pending,
+    question_of,
+    replies_of,
+    turn_of,
+    usable,
+)
 from azent.prompt import PromptSet
 from azent.selection import Scope, narrows, ranking_of, scope_of
 
@@ -84,9 +92,13 @@ class Position:
 
     @cached_property
     def choice(self) -> str:
-        """Return the tool choice that applies now: "auto" after a call, before it the caller's."""
+        """Return the tool choice that applies now: "auto" after a call, before it the caller's.
+
+        A reply with a call that runs counts even if something else in it is wrong: else a model
+        could go on with such replies for ever.
+        """
         since = self.replies[self.terms.past :]
-        made = any(reply.calls and not reply.problem for reply in since)
+        made = any(reply.calls and (usable(reply) or not reply.problem) for reply in since)
         return "auto" if made else self.terms.choice
 
     @cached_property

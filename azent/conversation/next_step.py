@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 from azent.conversation.answers import read_value
 from azent.conversation.context_window import Fit, fit, shrink
-from azent.conversation.position import Position, Terms
+from azent.conversation.position import Position, Terms, has_plain_answers
 from azent.conversation.requests import request_at
 from azent.errors import BadReply
 from azent.messages import Answer, Call, ChatMessage, Log, Move, Note, Reply, Result, Usage
 from azent.messages.log import (
+    DECLINED,
     failures,
     repeats,
     replies_of,
@@ -26,7 +27,6 @@ from azent.parsing.answers import AnswerReader, WordsReader, begins_in_reasoning
 from azent.parsing.decoding_schema import NarrowingReader, narrowing_schema, reply_schema
 from azent.parsing.reader import Reader
 from azent.selection import (
-    DECLINED,
     REPLY_TOKENS,
     Scope,
     decides_by_meaning,
@@ -260,11 +260,9 @@ def may_answer(at: Position) -> bool:
     An answer that must obey a schema, or has decoding options of the caller, needs a request of its
     own.
     """
-    terms = at.terms
-    rule = terms.prompts.answers
-    free = terms.typed is None and terms.output is None and not terms.options
+    rule = at.terms.prompts.answers
     due = rule == "always" or (rule == "after results" and not at.is_first)
-    return free and due and at.choice == "auto"
+    return due and at.choice == "auto" and has_plain_answers(at.terms)
 
 
 def stop_reason(at: Position) -> str | None:

@@ -53,6 +53,11 @@ class Terms:
     encoded: bool = False  # whether there is an encoder to rank functions
 
 
+def has_plain_answers(terms: Terms) -> bool:
+    """Return whether answers are free text, decoded as azent decodes."""
+    return terms.typed is None and terms.output is None and not terms.options
+
+
 @dataclass(frozen=True)
 class Position:
     """The end of a log, seen under its terms."""

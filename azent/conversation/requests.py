@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from azent.conversation.position import Position
+from azent.conversation.position import Position, has_plain_answers
 from azent.conversation.position import Terms as Terms
 from azent.messages import (
     Call,
@@ -29,8 +29,8 @@ from azent.messages import (
     Specs,
 )
 from azent.messages.log import (
-    WITHHELD,
     folded,
+    is_withheld,
     question_of,
     replies_of,
     results_cut,
@@ -63,14 +63,16 @@ def request_at(at: Position, move: Move) -> tuple[ChatMessage, ...]:
     if move == "more":  # the same request again, to the byte: only its schema differs
         return messages_for(without_last_calls(at.log), at.terms, "decide")
     terms = replace(at.terms, specs=_shown_specs(at, move))
-    system = _system(terms)
     if move == "answer" and _is_plain_chat(at.log, terms):
         system, terms = _system_of_chat(terms), replace(terms, specs={})
+    else:
+        system = _system(terms)
     chat = [_chat("system", system), _chat("user", _summary_of_earlier(at.log, terms))]
     *earlier, last = turns(_with_cut_results(at.log))[turns_left_out(at.log) :] or [()]
+    short = _with_short_questions(terms)
     for turn in earlier:
-        chat += _turn_messages(turn, _with_short_questions(terms))
-    chat += _turn_messages(last, _with_short_questions(terms) if move == "answer" else terms)
+        chat += _turn_messages(turn, short)
+    chat += _turn_messages(last, short if move == "answer" else terms)
     chat.append(_chat("user", _instruction(at.turn, terms, move)))
     filled = (message for message in chat if message["content"] or message.get("images"))
     return tuple(_merged(filled))
@@ -224,7 +226,8 @@ def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list
         case Question(text, images):
             return [_chat("user", _question_text(text, terms), images)]
         case Reply(calls=calls) if calls:
-            calls = tuple(call for call in calls if not _is_withheld(call, results))
+            withheld = {id for id, result in results.items() if is_withheld(result)}
+            calls = tuple(call for call in calls if call.id not in withheld)
             if not calls:
                 return []
             outcomes = "\n".join(_result_line(call, calls, results) for call in calls)
@@ -237,11 +240,6 @@ def _as_chat(message: Message, results: dict[str, Result], terms: Terms) -> list
         case Correction(problem):
             return [_chat("user", fill(texts["correction"], {"problem": problem.message}))]
     return []
-
-
-def _is_withheld(call: Call, results: Mapping[str, Result]) -> bool:
-    result = results.get(call.id)
-    return result is not None and not result.ok and result.text == WITHHELD
 
 
 def _as_answer(text: str, reply: Reply, terms: Terms) -> str:
@@ -258,9 +256,9 @@ def _is_in_place_of_calls(reply: Reply, terms: Terms) -> bool:
     may give the answer, they were most likely given so.
     """
     rule = terms.prompts.answers
-    free = terms.typed is None and terms.output is None and not terms.options
-    likely = reply.move == "answer" and rule == "always" and free and bool(terms.specs)
-    return likely or (reply.move == "decide" and rule != "apart")
+    if reply.move == "answer":
+        return rule == "always" and bool(terms.specs) and has_plain_answers(terms)
+    return reply.move == "decide" and rule != "apart"
 
 
 def _calls_as_json(calls: Iterable[Call]) -> str:

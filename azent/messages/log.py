@@ -13,7 +13,8 @@ from dataclasses import replace
 from azent.messages import Call, Log, Message, Note, Question, Reply, Result
 
 ALTERNATIONS = 3  # a turn stops when a pair of replies comes this often
-WITHHELD = "not run: the model says that no function is made for this request"
+DECLINED = "the model says that no function is made for this request"
+WITHHELD = f"not run: {DECLINED}"
 REPEATS = 3  # a turn stops when one reply comes this often in a row
 
 
@@ -52,8 +53,13 @@ def pending(turn: Log) -> tuple[Call, ...]:
 
 def withheld_calls(turn: Log) -> tuple[Call, ...]:
     """Return the calls of a turn that were not run because the model declined them afterwards."""
-    ids = {m.id for m in turn if isinstance(m, Result) and m.text == WITHHELD and not m.ok}
+    ids = {m.id for m in turn if isinstance(m, Result) and is_withheld(m)}
     return tuple(call for reply in replies_of(turn) for call in reply.calls if call.id in ids)
+
+
+def is_withheld(result: Result) -> bool:
+    """Return whether a result belongs to a call that the model declined afterwards."""
+    return not result.ok and result.text == WITHHELD
 
 
 def signature(reply: Reply) -> tuple[str, ...]:

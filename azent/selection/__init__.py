@@ -18,7 +18,6 @@ from azent.selection.gate import REPLY_TOKENS, gate_messages
 from azent.selection.numbers import is_mostly_numbers
 from azent.selection.relevance import Vector, description_of, queries_of, ranking
 from azent.selection.scope import (
-    DECLINED,
     Scope,
     decides_by_meaning,
     listed,
@@ -29,7 +28,6 @@ from azent.selection.scope import (
 )
 
 __all__ = [
-    "DECLINED",
     "REPLY_TOKENS",
     "Scope",
     "Vector",

@@ -14,12 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from azent.messages import NARROWING, Log, Move, Ranking, Reply, Specs
-from azent.messages.log import question_of, replies_of, turn_of
+from azent.messages.log import DECLINED, question_of, replies_of, turn_of
 from azent.prompt import PromptSet, SelectionRules
 from azent.selection.further import has_unused_values, is_first, ranking_of
 from azent.selection.numbers import is_mostly_numbers
-
-DECLINED = "the model says that no function is made for this request"
 
 Relevance: TypeAlias = Literal["", "none", "unclear", "one", "unknown"]
 

@@ -20,8 +20,6 @@ SKIPPED = re.compile(r"[\s()]")
 
 def with_brackets(reply: Reply, question: str) -> Reply:
     """Return the reply; expressions of the question in its calls have their brackets again."""
-    if "(" not in question:
-        return reply
     calls = tuple(restored(call, question) for call in reply.calls)
     if calls == reply.calls:
         return reply
@@ -31,7 +29,7 @@ def with_brackets(reply: Reply, question: str) -> Reply:
 
 def restored(call: Call, question: str) -> Call:
     """Return the call with the brackets of the question in its texts; invalid calls unchanged."""
-    if call.problem:
+    if call.problem or "(" not in question:
         return call
     changed = {name: _restored(value, question) for name, value in call.tool_input.items()}
     return call if changed == call.tool_input else replace(call, tool_input=changed)
@@ -40,8 +38,7 @@ def restored(call: Call, question: str) -> Call:
 def _restored(value: Any, question: str) -> Any:
     if not isinstance(value, str) or not EXPRESSION.fullmatch(value):
         return value
-    found = _span_of(value, question[:MOST_CHARACTERS])
-    return found if found and SKIPPED.sub("", found) == SKIPPED.sub("", value) else value
+    return _span_of(value, question[:MOST_CHARACTERS]) or value
 
 
 def _span_of(value: str, question: str) -> str:

@@ -57,7 +57,6 @@ def hear(log: Log, reply: Reply, terms: Terms) -> Log:
     if reply.move == "gate" and reply.picked == () and at.pending:
         withheld = [Result(call.tool, WITHHELD, ok=False, id=call.id) for call in at.pending]
         return (*log, reply, *withheld)
-    reply = with_brackets(reply, at.question)
     reply = replace(reply, calls=_numbered(reply.calls, call_count(log)))
     if _ends_turn(reply, terms.until):
         skipped = [
@@ -147,7 +146,6 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
         return ()
     made = next((reply.calls for reply in reversed(at.replies) if reply.calls), ())
     before = {key_of(call) for call in made}
-    certain = [restored(call, at.question) for call in certain]
     return tuple(
         call
         for call in to_run(_numbered(certain, call_count(log)), terms)
@@ -265,6 +263,7 @@ class Listening:
         self.in_circles = False
         self._move = ask.move
         self._terms, self._turn = terms, turn_of(log)
+        self._question = question_of(self._turn)
         self._has_enough = False
         self._end = End()
         self._words = Circles(WORD_CHARS if ask.move in ("answer", "single") else CALL_CHARS)
@@ -280,7 +279,7 @@ class Listening:
         self.thoughts += piece.thinking
         if piece.in_reasoning:
             self.reader.begin_in_reasoning()
-        certain = self.reader.feed(piece.text)
+        certain = [restored(call, self._question) for call in self.reader.feed(piece.text)]
         self.certain += certain
         for call in piece.calls:
             self.reader.native(call)
@@ -310,7 +309,7 @@ class Listening:
 
     def close(self) -> Reply:
         """Return the parsed reply; of a "more" request only the calls that were complete."""
-        reply = self.reader.close(self._end.done_reason)
+        reply = with_brackets(self.reader.close(self._end.done_reason), self._question)
         if self._move == "more":
             reply = replace(reply, calls=tuple(self.certain))
         thinking = "\n".join(filter(None, (self.thoughts, reply.thinking)))

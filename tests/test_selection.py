@@ -578,3 +578,15 @@ def test_a_number_from_earlier_in_the_conversation_was_named() -> None:
     model = Scripted(paid("Ann", 70.0), "Paid.")
     agent = azent.Agent(model, [weather, pay], prompts=set_with(**CLEAR), encoder=WordEncoder())
     assert agent.ask(PAY, log).text == "Paid."
+
+
+def test_a_long_system_text_hides_no_number_of_the_question() -> None:
+    told = [
+        {"role": "system", "content": "Be kind. " * 2000},
+        {"role": "user", "content": f"{PAY}: 70"},
+    ]
+    model = Scripted(paid("Ann", 70.0))
+    reply = azent.select(
+        told, [weather, pay], model, prompts=set_with(**CLEAR), encoder=WordEncoder()
+    )
+    assert [call.tool for call in reply.calls] == ["pay"]

@@ -18,8 +18,8 @@ from azent.messages.log import (
     repeats,
     replies_of,
     rounds,
-    said_in,
     signature,
+    texts_of,
     withheld_calls,
     without_last_calls,
 )
@@ -119,29 +119,24 @@ def next_step(log: Log, terms: Terms) -> Step:
 
 def _before_running(at: Position) -> Ask | Run:
     """Return the request that comes before calls are run, if one is due, else their run."""
-    if is_doubtful(at, at.pending):
-        names = ", ".join(unnamed_inputs(at, at.pending))
-        return replace(_ask(at, "gate"), why=f"nobody named a value for {names}")
+    if doubts := doubtful_inputs(at, at.pending):
+        return replace(_ask(at, "gate"), why=f"nobody named a value for {', '.join(doubts)}")
     return _ask(at, "more") if more_is_due(at) else Run(at.pending)
 
 
-def is_doubtful(at: Position, calls: Sequence[Call]) -> bool:
-    """Return whether the gate is asked once more, as the first calls have inputs that nobody named.
+def doubtful_inputs(at: Position, calls: Sequence[Call]) -> tuple[str, ...]:
+    """Return the inputs of the first calls because of which the gate is asked once more.
 
-    Only where meaning alone decided that a function is called; the gate then decides.
+    These are required inputs with numbers that nobody named. They matter only where meaning alone
+    decided that a function is called; the gate then decides.
     """
     terms = at.terms
     if "gate" not in terms.prompts.decide or any(reply.move == "gate" for reply in at.replies):
-        return False
+        return ()
     first_calls = sum(bool(reply.calls) for reply in at.replies) <= 1
     if not first_calls or terms.choice != "auto" or at.ranking is None:
-        return False
-    return bool(unnamed_inputs(at, calls))
-
-
-def unnamed_inputs(at: Position, calls: Sequence[Call]) -> tuple[str, ...]:
-    """Return the required inputs of calls with numbers that are not in the conversation."""
-    return invented(calls, f"{at.terms.system}\n{said_in(at.log)}", at.terms.specs)
+        return ()
+    return invented(calls, (terms.system, *texts_of(at.log)), terms.specs)
 
 
 def _ask(at: Position, move: Move) -> Ask:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from azent.conversation.answers import read_value
 from azent.conversation.brackets import restored, with_brackets
-from azent.conversation.next_step import Ask, Done, Rank, is_doubtful, next_step, reader_for
+from azent.conversation.next_step import Ask, Done, Rank, doubtful_inputs, next_step, reader_for
 from azent.conversation.position import Position, Terms
 from azent.errors import AzentError
 from azent.messages import (
@@ -142,7 +142,7 @@ def early(log: Log, certain: Sequence[Call], terms: Terms) -> tuple[Call, ...]:
     """
     may_begin = terms.readonly - terms.confirm
     at = Position(log, terms)
-    if not may_begin or is_doubtful(at, certain):
+    if not may_begin or doubtful_inputs(at, certain):
         return ()
     made = next((reply.calls for reply in reversed(at.replies) if reply.calls), ())
     before = {key_of(call) for call in made}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from azent.messages import Call, Log, Message, Note, Question, Reply, Result
@@ -112,10 +112,9 @@ def without_last_calls(log: Log) -> Log:
     return log[: max(made, default=len(log))]
 
 
-def said_in(log: Log) -> str:
-    """Return the texts of the questions, answers and results of a log, the last ones first."""
-    texts = (m.text for m in reversed(log) if isinstance(m, Question | Reply | Result))
-    return "\n".join(text for text in texts if text)
+def texts_of(log: Log) -> Iterator[str]:
+    """Yield the texts of the questions, answers and results of a log, the last ones first."""
+    return (m.text for m in reversed(log) if isinstance(m, Question | Reply | Result) and m.text)
 
 
 def rounds(replies: Iterable[Reply]) -> int:

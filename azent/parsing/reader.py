@@ -108,13 +108,19 @@ def clean_reply(text: str, specs: Specs, trusted: bool) -> Reply | None:
 
 def _clean_call(item: object, specs: Specs, trusted: bool) -> Call | None:
     """Return the call that an item of the protocol makes; None unless it is valid as it stands."""
-    if type(item) is not dict or item.keys() != {"tool", "tool_input"}:
-        return None
+    call, repairs = _call_of_item(item, specs, trusted)
+    return None if repairs else call
+
+
+def _call_of_item(item: object, specs: Specs, trusted: bool) -> tuple[Call | None, tuple[str, ...]]:
+    """Return the call that an item of the protocol makes, None if invalid, and its repairs."""
+    if not isinstance(item, dict) or item.keys() != {"tool", "tool_input"}:
+        return None, ()
     tool, tool_input = item["tool"], item["tool_input"]
-    if type(tool) is not str or tool not in specs or type(tool_input) is not dict:
-        return None
+    if not isinstance(tool, str) or not isinstance(tool_input, dict):
+        return None, ()
     call, repairs = checked(Call(tool, tool_input), specs, trusted=trusted)
-    return None if call.problem or repairs else call
+    return None if call.problem else call, repairs
 
 
 def _with_native(reply: Reply, native: list[Call], specs: Specs, trusted: bool) -> Reply:
@@ -246,14 +252,6 @@ class HeldCalls:
         if found is None:
             return None
         value, self._at = found
-        call = self._legal(value)
+        call, _ = _call_of_item(value, self._specs, self._trusted)
         self._over = call is None
         return call
-
-    def _legal(self, value: object) -> Call | None:
-        if not isinstance(value, dict) or value.keys() != {"tool", "tool_input"}:
-            return None
-        call, _ = checked(
-            Call(value["tool"], value["tool_input"]), self._specs, trusted=self._trusted
-        )
-        return call if call.problem is None else None

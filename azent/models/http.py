@@ -12,6 +12,7 @@ import base64
 import json
 import ssl
 import time
+from abc import ABC, abstractmethod
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -53,7 +54,7 @@ Piece = TypeVar("Piece")
 _sizes: dict[tuple[str, str], float | None] = {}  # billions of parameters by URL and model
 
 
-class Remote:
+class Remote(ABC):
     """A model behind an HTTP server; `azent.models.ollama.Ollama` explains the settings.
 
     A subclass makes one attempt at a reply (`_attempt`, `_attempt_async`), at vectors (`_vectors`)
@@ -144,24 +145,29 @@ class Remote:
             "verify": _trusted_certificates(self.url, self.verify),
         }
 
+    @abstractmethod
     def _attempt(self, request: Request, deadline: Deadline) -> Generator[Delta | End, None, None]:
-        raise NotImplementedError
+        """Yield the reply of one attempt."""
 
+    @abstractmethod
     def _attempt_async(
         self, request: Request, deadline: Deadline
     ) -> AsyncGenerator[Delta | End, None]:
-        raise NotImplementedError
+        """Yield the reply of one attempt, asynchronously."""
 
+    @abstractmethod
     def _vectors(
         self, texts: Sequence[str], deadline: Deadline
     ) -> Generator[Sequence[float], None, None]:
-        raise NotImplementedError
+        """Yield the vectors of texts, of one attempt."""
 
+    @abstractmethod
     def _size(self) -> float | None:
-        raise NotImplementedError
+        """Return the billions of parameters that the server states."""
 
+    @abstractmethod
     def _error(self, error: Exception, began: bool) -> Exception:
-        raise NotImplementedError
+        """Return the error of azent that an error of the client is."""
 
     def _explained(self, error: ModelNotFound) -> ModelNotFound:
         """Return the error, with what helps to find the model."""

@@ -66,18 +66,25 @@ def _measure_context(turn: Turn) -> Moves:
 
 def _calls_to_run(turn: Turn) -> Generator[Effect | Event, Any, tuple[Call, ...]]:
     """Return the tool calls of the next reply, without repetitions; () for a final answer."""
+    match (yield from _run_or_done(turn)):
+        case Run(calls):
+            return to_run(calls, replace(turn.terms, repeatable=frozenset()))
+        case Done():
+            return ()
+
+
+def _run_or_done(turn: Turn) -> Generator[Effect | Event, Any, Run | Done]:
+    """Ask the model until calls are to be run, or the turn is over; return which."""
     while True:
         match next_step(turn.log, turn.terms):
-            case Done():
-                return ()
             case Ask() as step:
                 yield from ask(turn, step)
             case Rank() as step:
                 yield from rank(turn, step)
             case Shrink(note):
                 yield from shorten(turn, note)
-            case Run(calls):
-                return to_run(calls, replace(turn.terms, repeatable=frozenset()))
+            case Run() | Done() as step:
+                return step
 
 
 def _storage_warnings(turn: Turn) -> Moves:
@@ -96,17 +103,11 @@ def _within_time_limit(turn: Turn, steps: Callable[[Turn], Flow]) -> Flow:
 
 def _steps(turn: Turn) -> Flow:
     while True:
-        match next_step(turn.log, turn.terms):
-            case Done(answer):
-                return answer
-            case Ask() as step:
-                yield from ask(turn, step)
-            case Rank() as step:
-                yield from rank(turn, step)
-            case Shrink(note):
-                yield from shorten(turn, note)
+        match (yield from _run_or_done(turn)):
             case Run(calls):
                 yield from run(turn, calls)
+            case Done(answer):
+                return answer
 
 
 def _stop(turn: Turn, reason: str) -> Moves:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import unquote
 
 from azent.schema.names import Schema, choices_of, kinds_of
-from azent.schema.references import DEFINITIONS, LIST, NAMED, ONE
+from azent.schema.references import DEFINITIONS, LIST, NAMED, ONE, steps_of
 
 _UNIONS = ("anyOf", "oneOf")
 _Tags = dict[str, list[str]]  # the values of a distinguishing property, by its name
@@ -68,7 +67,7 @@ def _named(
         places = [at for at, part in enumerate(parts) if _is_named(part, wanted)]
         if len(places) == 1:
             ref = parts[places[0]].get("$ref")
-            yield _steps(ref) if isinstance(ref, str) else (*path, places[0]), name, value
+            yield steps_of(ref) if isinstance(ref, str) else (*path, places[0]), name, value
 
 
 def _is_named(part: Any, wanted: Any) -> bool:
@@ -81,11 +80,6 @@ def _is_named(part: Any, wanted: Any) -> bool:
 
 def _last(reference: str) -> str:
     return reference.rpartition("/")[2].removesuffix(".json")
-
-
-def _steps(reference: str) -> tuple[str, ...]:
-    steps = reference.split("/")[1:]
-    return tuple(unquote(step).replace("~1", "/").replace("~0", "~") for step in steps)
 
 
 def _changed(node: Any, path: Sequence[Any], tags: _Tags) -> Any:

@@ -16,7 +16,7 @@ from azent.errors import SchemaError
 from azent.messages import Problem
 from azent.schema.faults import format_checker, problem_of
 from azent.schema.names import Schema
-from azent.schema.references import check_ends, leading_to, looked_up
+from azent.schema.references import DEFINITIONS, NAMED, check_ends, leading_to, looked_up
 from azent.schema.unions import BRANCHES, UNIONS, branches_of, counting, validator_class
 
 # Errors caused by a keyword with a value of the wrong type ("properties": []).
@@ -116,8 +116,7 @@ def unusable(tool: str, error: Exception) -> Problem:
 Target = Callable[[Any], Schema]
 
 _DATA = ("enum", "const", "default", "examples", "example")
-_NAMED = ("properties", "$defs", "definitions", "dependentSchemas", "patternProperties")
-_DEFINITIONS = ("$defs", "definitions")
+_NAMED = NAMED | DEFINITIONS
 # Keywords beside `properties` that may allow other names, so that the object stays open.
 _OPENING = (
     *("additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"),
@@ -192,7 +191,7 @@ def _closed(node: Any, definitions: bool = False) -> Any:
     if not isinstance(node, Mapping):
         return node
     made = {key: _closed_value(node, key, value) for key, value in node.items()}
-    for key in _DEFINITIONS if definitions else ():
+    for key in DEFINITIONS if definitions else ():
         if isinstance(node.get(key), Mapping):
             made[key] = {name: _closed(each) for name, each in node[key].items()}
     is_closed = bool(node.get("properties")) and not _names_more(node)
@@ -327,7 +326,7 @@ class _Lenient:
     def _loses_by(self, key: str, value: Any) -> bool:
         if key == "pattern" and isinstance(value, str):
             return not self._is_kept(value)
-        if key in _DATA or key in _DEFINITIONS:
+        if key in _DATA or key in DEFINITIONS:
             return False
         if key not in _NAMED or not isinstance(value, Mapping):
             return self._loses(value)

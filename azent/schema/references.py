@@ -240,11 +240,16 @@ def _checked(ref: Any) -> str:
     return ref
 
 
+def steps_of(ref: str) -> tuple[str, ...]:
+    """Return the steps of a reference (a JSON Pointer, RFC 6901), unescaped; () for the whole."""
+    steps = ref.split("/")[1:]
+    return tuple(unquote(step).replace("~1", "/").replace("~0", "~") for step in steps)
+
+
 def looked_up(schema: Mapping[str, Any], ref: str) -> Any:
     """Return the target of a reference. Raises SchemaError if it is missing or not a schema."""
     node: Any = schema
-    for step in ref.split("/")[1:]:
-        key = unquote(step).replace("~1", "/").replace("~0", "~")
+    for key in steps_of(ref):
         if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
             node = node[int(key)]
         elif isinstance(node, Mapping) and key in node:
@@ -297,8 +302,7 @@ def _names(refs: set[str]) -> dict[str, str]:
     """Return a short unique name for each reference, made of its last step."""
     names: dict[str, str] = {}
     for ref in sorted(refs):
-        wanted = unquote(ref.rpartition("/")[2]).replace("~1", "/").replace("~0", "~")
-        wanted = "whole" if ref == "#" else wanted
+        *_, wanted = ("whole", *steps_of(ref))
         number = sum(name.split("__")[0] == wanted for name in names.values())
         names[ref] = f"{wanted}__{number + 1}" if number else wanted
     return names

@@ -27,6 +27,7 @@ from azent.selection.numbers import (
 
 MOST_CHARACTERS = 4000  # read of a question
 MOST_NUMBER = 10**100
+MOST_TEXTS = 20  # of a conversation that are searched for a number
 MOST_VALUES = 200  # compared, of each kind in a question and in the inputs of calls
 QUOTATION = re.compile(
     r"[\"“”„«»「『]([^\"“”„«»「」『』\n]{1,80})[\"“”«»」』]|(?<!\w)['‘‚]([^'‘’\n]{1,80})['’](?!\w)"
@@ -89,14 +90,14 @@ def adds_to(call: Call, question: str, calls: Sequence[Call], specs: Specs) -> b
 def invented(calls: Iterable[Call], texts: Iterable[str], specs: Specs) -> tuple[str, ...]:
     """Return the required inputs of calls whose numbers nobody has named.
 
-    - `texts`: what was said so far, the first `MOST_VALUES` of them count, of each its beginning;
-      the texts of a function count as well.
+    - `texts`: what was said so far; the first `MOST_TEXTS` of them count, of each its beginning.
+      The texts of a function count as well.
 
     A model that is made to call a function which does not fit fills what is required: a body mass
     index for a question on triangles gets a weight of 70. Of right calls, 1 in 100 of everyday
     requests and 5 in 100 of BFCL have such an input ("four stars"), of wrong ones nearly half.
     """
-    conversation = [_normalized(text) for text in islice(texts, MOST_VALUES)]
+    conversation = [_normalized(text) for text in islice(texts, MOST_TEXTS)]
     return tuple(
         f"{name} of {call.tool}"
         for call in calls
